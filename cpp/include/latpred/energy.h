@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "latpred/device.h"
+#include "latpred/features.h"
+#include "latpred/partition.h"
+
+namespace latpred {
+
+// Board energy of one call.
+struct EnergyEstimate {
+  double energy_j = 0;
+  double mean_power_w = 0;
+  double lower_j = 0;  // idle power x latency (the partition's share)
+  double upper_j = 0;  // power limit x latency (the partition's share)
+};
+
+// `kernel_s` [K]: predicted seconds of each kernel row, repeats included; `latency_s`: the whole call, host waits
+// included. Nothing where the device's power limit is unknown.
+[[nodiscard]] std::optional<EnergyEstimate> estimate_energy(const Kernels& kernels, const Features& features,
+                                                            const std::vector<double>& kernel_s, double latency_s,
+                                                            const Device& device, const Partition& partition);
+
+}  // namespace latpred

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/graph.h"
+#include "latpred/operators.h"
+
+namespace latpred {
+
+// The arithmetic of one kernel. `tf32` and the narrow ones fall back to float32 units only where Features says so.
+enum class Arithmetic : std::uint8_t { fp32 = 0, tf32 = 1, fp16 = 2, bf16 = 3, int8 = 4 };
+[[nodiscard]] std::string_view arithmetic_name(Arithmetic arithmetic);
+
+// One thing that the runtime executes. Quantities are of one execution; `repeat` says how many there are.
+struct Kernel {
+  std::string name;              // "conv_12", "conv_12+relu_13", "cast"
+  CostKind kind = CostKind::other;
+  std::vector<NodeId> members;   // empty for what no node asked for: a cast, a layout change
+  Arithmetic arithmetic = Arithmetic::fp32;
+  std::int64_t repeat = 1;
+  double macs = 0;
+  double flops = 0;
+  double bytes_in = 0;      // activations that cross into the group
+  double bytes_out = 0;
+  double weight_bytes = 0;
+  // As a matrix product: gemm_batch independent [m, k] x [k, n]; zeros where the kernel is none.
+  double gemm_batch = 0;
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  double groups = 1;
+  double window = 1;  // elements of the convolution or pooling window
+  double stride = 1;  // product over the spatial axes
+
+  [[nodiscard]] double bytes() const { return bytes_in + bytes_out + weight_bytes; }
+};
+
+// What a runtime executes for a graph at a precision, in order.
+struct Kernels {
+  std::vector<Kernel> rows;
+  std::string runtime;
+  std::string precision;
+  std::int64_t num_launches = 0;  // host calls: operators of an eager runtime, kernels of a fused one
+  std::vector<std::string> unknown_operators;
+};
+
+// Groups `graph` into kernels by the rules of `runtime` (a name in runtimes()) at `precision` (a name in
+// precisions()).
+[[nodiscard]] Kernels fuse(const Graph& graph, std::string_view runtime, std::string_view precision);
+
+}  // namespace latpred

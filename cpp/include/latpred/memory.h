@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "latpred/device.h"
+#include "latpred/graph.h"
+#include "latpred/kernel.h"
+
+namespace latpred {
+
+// Peak memory of the process on the device, and what it is made of, in bytes.
+struct MemoryEstimate {
+  double weights_bytes = 0;
+  double inputs_bytes = 0;            // the caller's input tensors
+  double activations_peak_bytes = 0;  // most live activation bytes at one time, exact sizes
+  double workspace_bytes = 0;         // scratch of convolution and matrix-product libraries
+  double allocator_bytes = 0;         // what the caching allocator reserves beyond what is live
+  double context_bytes = 0;           // driver context and libraries
+  double total_bytes = 0;
+  NodeId peak_node = -1;              // the node that runs when the peak is reached
+};
+
+struct MemoryRequest {
+  bool autograd = false;  // keep what a backward pass would need
+};
+
+[[nodiscard]] MemoryEstimate estimate_memory(const Graph& graph, const Kernels& kernels, const Device& device,
+                                             const MemoryRequest& request = {});
+
+}  // namespace latpred
