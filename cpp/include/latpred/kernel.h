@@ -7,12 +7,9 @@
 
 #include "latpred/graph.h"
 #include "latpred/operators.h"
+#include "latpred/precision.h"
 
 namespace latpred {
-
-// The arithmetic of one kernel. `tf32` and the narrow ones fall back to float32 units only where Features says so.
-enum class Arithmetic : std::uint8_t { fp32 = 0, tf32 = 1, fp16 = 2, bf16 = 3, int8 = 4 };
-[[nodiscard]] std::string_view arithmetic_name(Arithmetic arithmetic);
 
 // One thing that the runtime executes. Quantities are of one execution; `repeat` says how many there are.
 struct Kernel {

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/graph.h"
+
+namespace latpred {
+
+// What PyTorch does with one node of a graph when it runs it eagerly.
+struct ViewInfo {
+  // [nodes] true: its outputs share the memory of its first input (transpose, slice, a reshape that strides allow), so
+  // that no kernel runs and nothing is allocated.
+  std::vector<bool> is_view;
+  // [tensors] the tensor whose memory this one uses; itself where it owns its memory.
+  std::vector<TensorId> base;
+};
+
+// Follows every tensor's strides through the graph, by the rules of torch.Tensor.view.
+[[nodiscard]] ViewInfo find_views(const Graph& graph);
+
+}  // namespace latpred

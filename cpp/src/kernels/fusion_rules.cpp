@@ -1,0 +1,69 @@
+#include "fusion_rules.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace latpred {
+namespace {
+
+using Kinds = std::uint32_t;
+
+constexpr Kinds of(CostKind kind) { return Kinds{1} << static_cast<unsigned>(kind); }
+
+template <typename... Kind>
+constexpr Kinds of(CostKind first, Kind... rest) {
+  return of(first) | of(rest...);
+}
+
+constexpr Kinds kConvolutions = of(CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise);
+constexpr Kinds kProducts = of(CostKind::matmul, CostKind::batch_matmul);
+constexpr Kinds kPointwise = of(CostKind::unary, CostKind::binary, CostKind::cast);
+constexpr Kinds kNorms = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce);
+
+struct FusionRule {
+  std::string_view runtime;
+  Kinds group;
+  Kinds next;
+  bool becomes_next;  // the group takes the kind of what joins it (a point-wise chain ending in a norm is a norm)
+  std::optional<CostKind> becomes;
+};
+
+// What each runtime is documented or was seen to fuse. A learnt partitioner can take their place; these stay the
+// baseline.
+constexpr FusionRule kFusionRules[]{
+    // Inductor leaves convolutions and products to the libraries and fuses everything point-wise around reductions.
+    {"compiled", kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat),
+     kPointwise | of(CostKind::batch_norm, CostKind::copy), false, std::nullopt},
+    {"compiled", kPointwise | of(CostKind::batch_norm), kNorms, true, std::nullopt},
+    {"compiled", kNorms, kPointwise, false, std::nullopt},
+    // TensorRT: epilogues of convolutions and products, point-wise chains, whole attention blocks (Myelin).
+    {"tensorrt", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},
+    {"tensorrt", kProducts | of(CostKind::attention), kPointwise, false, std::nullopt},
+    {"tensorrt", of(CostKind::batch_matmul), of(CostKind::softmax), false, CostKind::attention},
+    {"tensorrt", of(CostKind::attention), of(CostKind::batch_matmul), false, CostKind::attention},
+    {"tensorrt", kPointwise | of(CostKind::batch_norm), kPointwise | of(CostKind::batch_norm), false, std::nullopt},
+    {"tensorrt", kPointwise, of(CostKind::layer_norm, CostKind::softmax), true, std::nullopt},
+    {"tensorrt", of(CostKind::layer_norm, CostKind::softmax), kPointwise, false, std::nullopt},
+    // ONNX Runtime: batch norm and one activation into a convolution, bias into a product, skip connection into a norm.
+    {"onnxruntime", kConvolutions, of(CostKind::batch_norm, CostKind::unary), false, std::nullopt},
+    {"onnxruntime", kProducts, of(CostKind::binary), false, std::nullopt},
+    {"onnxruntime", of(CostKind::binary), of(CostKind::layer_norm), true, std::nullopt},
+    {"onnxruntime", of(CostKind::unary), kPointwise, false, std::nullopt},
+    // OpenVINO on a CPU: post-operations of convolutions and products, Snippets for point-wise chains.
+    {"openvino", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},
+    {"openvino", kProducts, kPointwise, false, std::nullopt},
+    {"openvino", kPointwise | of(CostKind::batch_norm), kPointwise | of(CostKind::batch_norm), false, std::nullopt},
+};
+
+}  // namespace
+
+std::optional<CostKind> fused_kind(std::string_view runtime, CostKind group, CostKind next) {
+  for (const FusionRule& rule : kFusionRules) {
+    if (rule.runtime != runtime || (rule.group & of(group)) == 0 || (rule.next & of(next)) == 0) continue;
+    if (rule.becomes) return rule.becomes;
+    return rule.becomes_next ? next : group;
+  }
+  return std::nullopt;
+}
+
+}  // namespace latpred

@@ -1,0 +1,238 @@
+#include "latpred/kernel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "fusion_rules.h"
+#include "latpred/runtime.h"
+#include "latpred/text.h"
+#include "latpred/views.h"
+#include "storage.h"
+
+namespace latpred {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr int kCastBits = 16;  // autocast moves between 16 and 32
+
+double product(const Shape& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), 1.0,
+                         [](double sum, std::int64_t size) { return sum * static_cast<double>(size); });
+}
+
+double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
+  return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
+}
+
+// Makes the rows for one graph; its members are what the steps share.
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const Runtime& runtime, const Precision& precision)
+      : graph_(graph), runtime_(runtime), precision_(precision) {}
+
+  Kernels run() {
+    prepare();
+    for (NodeId position = 0; position < static_cast<NodeId>(graph_.nodes.size()); ++position) {
+      if (moves_no_data(position)) {
+        pass_through(position);
+        continue;
+      }
+      add_casts(position);
+      const std::int64_t row = join_row(position);
+      add_node(row, position);
+    }
+    for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
+    return std::move(result_);
+  }
+
+ private:
+  void prepare() {
+    result_.runtime = runtime_.name;
+    result_.precision = precision_.name;
+    kinds_.reserve(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
+    storage_ = assign_storage(graph_, kinds_, runtime_, precision_);
+    if (runtime_.strided_views) views_ = find_views(graph_);
+    row_of_.assign(graph_.tensors.size(), -1);
+    producer_row_.assign(graph_.tensors.size(), -1);
+    num_readers_.assign(graph_.tensors.size(), 0);
+    cast_done_.assign(graph_.tensors.size(), false);
+    for (const Node& node : graph_.nodes) {
+      for (const TensorId id : node.inputs) {
+        if (id != kAbsent) ++num_readers_[id];
+      }
+    }
+    for (const TensorId id : graph_.outputs) ++num_readers_[id];
+  }
+
+  [[nodiscard]] bool moves_no_data(NodeId position) const {
+    if (runtime_.strided_views && views_.is_view[position]) return true;
+    // A reshape that strides do not allow copies, in PyTorch; a runtime without strides never needs to.
+    return kinds_[position] == CostKind::view && !runtime_.strided_views;
+  }
+
+  // A view hands its producer's row on, so that a chain can be fused through it.
+  void pass_through(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    if (node.inputs.empty() || node.inputs[0] == kAbsent) return;
+    const TensorId from = node.inputs[0];
+    for (const TensorId id : node.outputs) {
+      if (id == kAbsent) continue;
+      row_of_[id] = num_readers_[from] == 1 && node.outputs.size() == 1 ? row_of_[from] : -1;
+      producer_row_[id] = producer_row_[from];
+    }
+  }
+
+  void add_casts(NodeId position) {
+    for (const TensorId id : storage_.casts[position]) {
+      if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
+      cast_done_[id] = true;
+      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
+      const bool narrows = storage_.tensor_bits[id] > kCastBits;
+      Kernel cast{.name = concat("cast(", graph_.tensors[id].name, ")"), .kind = CostKind::cast};
+      cast.arithmetic = Arithmetic::fp32;
+      cast.repeat = graph_.nodes[position].repeat;
+      cast.flops = count;
+      const double read = stored_bytes(graph_, storage_, id);
+      (graph_.tensors[id].is_weight() ? cast.weight_bytes : cast.bytes_in) = read;
+      cast.bytes_out = narrows ? read / 2 : read * 2;
+      result_.rows.push_back(std::move(cast));
+    }
+  }
+
+  // The row that `position` is fused into, or a new one. Only the tail of a row has readers outside it, and only a tail
+  // with a single reader is fused behind, so no path leaves a row and comes back: groups are convex.
+  std::int64_t join_row(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    if (runtime_.fuses) {
+      std::int64_t best = -1;
+      CostKind kind = CostKind::other;
+      for (const TensorId id : node.inputs) {
+        if (id == kAbsent || row_of_[id] < 0 || num_readers_[id] != 1) continue;
+        const Kernel& row = result_.rows[row_of_[id]];
+        const auto fused = fused_kind(runtime_.name, row.kind, kinds_[position]);
+        // Behind the latest producer: the others are done by then, and it is what the runtime keeps in registers.
+        if (fused && row.repeat == node.repeat && row_of_[id] > best) {
+          best = row_of_[id];
+          kind = *fused;
+        }
+      }
+      if (best >= 0 && inputs_are_ready(node, best)) {
+        result_.rows[best].kind = kind;
+        return best;
+      }
+    }
+    Kernel row{.name = node.name, .kind = kinds_[position]};
+    row.kind = kinds_[position] == CostKind::view ? CostKind::copy : kinds_[position];
+    row.arithmetic = storage_.arithmetic[position];
+    row.repeat = node.repeat;
+    describe_anchor(row, node);
+    result_.rows.push_back(std::move(row));
+    return static_cast<std::int64_t>(result_.rows.size()) - 1;
+  }
+
+  // Rows run in order: a node may join row `row` only if nothing that it reads is made by a later one.
+  [[nodiscard]] bool inputs_are_ready(const Node& node, std::int64_t row) const {
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](TensorId id) { return id == kAbsent || producer_row_[id] <= row; });
+  }
+
+  // Bits of one element as `position` reads it: a cast copy has changed them.
+  [[nodiscard]] int bits_read(NodeId position, TensorId id) const {
+    const std::vector<TensorId>& casts = storage_.casts[position];
+    const int bits = storage_.tensor_bits[id];
+    if (std::find(casts.begin(), casts.end(), id) == casts.end()) return bits;
+    return bits > kCastBits ? kCastBits : 2 * kCastBits;
+  }
+
+  // The size that the tensors have in memory over the size that the graph gives them: what a precision changes.
+  template <typename Bits>
+  [[nodiscard]] double stored_share(const std::vector<TensorId>& ids, bool weights, Bits bits) const {
+    double declared = 0;
+    double stored = 0;
+    for (const TensorId id : ids) {
+      if (id == kAbsent || graph_.tensors[id].is_weight() != weights) continue;
+      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
+      declared += count * dtype_row(graph_.tensors[id].dtype).size_bits;
+      stored += count * bits(id);
+    }
+    return declared > 0 ? stored / declared : 1.0;
+  }
+
+  void describe_anchor(Kernel& row, const Node& node) const {
+    const Gemm gemm = gemm_of(graph_, node);
+    row.gemm_batch = gemm.batch;
+    row.m = gemm.m;
+    row.n = gemm.n;
+    row.k = gemm.k;
+    row.groups = static_cast<double>(node.attributes.integer("group", 1));
+    row.window = product(node.attributes.integers("kernel_shape"));
+    row.stride = product(node.attributes.integers("strides"));
+    const bool stored_window = node.attributes.has("kernel_shape");
+    if (!stored_window && row.m > 0 && node.inputs.size() > 1 && node.inputs[1] != kAbsent) {
+      const Shape& weight = graph_.tensors[node.inputs[1]].shape;
+      const bool is_convolution = kinds_at(node) != CostKind::matmul && kinds_at(node) != CostKind::batch_matmul;
+      if (is_convolution && weight.size() > 2) row.window = product(Shape(weight.begin() + 2, weight.end()));
+    }
+  }
+
+  [[nodiscard]] CostKind kinds_at(const Node& node) const { return kinds_[&node - graph_.nodes.data()]; }
+
+  void add_node(std::int64_t index, NodeId position) {
+    const Node& node = graph_.nodes[position];
+    Kernel& row = result_.rows[index];
+    const bool is_first = row.members.empty();
+    if (!is_first) row.name += concat("+", node.name);
+    row.members.push_back(position);
+    row.macs += node.cost.macs;
+    row.flops += node.cost.flops;
+
+    const auto read = [&](TensorId id) { return bits_read(position, id); };
+    const auto written = [&](TensorId id) { return storage_.tensor_bits[id]; };
+    double bytes_in = static_cast<double>(node.cost.bytes_in) * stored_share(node.inputs, false, read);
+    double bytes_out = static_cast<double>(node.cost.bytes_out) * stored_share(node.outputs, false, written);
+    if (kinds_[position] == CostKind::view) {  // a reshape that has to copy: the table counts it as free
+      bytes_in = stored_bytes(graph_, storage_, node.inputs[0]);
+      bytes_out = bytes_in;
+    }
+    if (!is_first) {
+      // What stays inside the group is neither written nor read again.
+      for (const TensorId id : node.inputs) {
+        if (id == kAbsent || row_of_[id] != index) continue;
+        const double inside = stored_bytes(graph_, storage_, id);
+        bytes_in = std::max(0.0, bytes_in - inside);
+        row.bytes_out = std::max(0.0, row.bytes_out - inside);
+      }
+    }
+    row.bytes_in += bytes_in;
+    row.bytes_out += bytes_out;
+    row.weight_bytes += static_cast<double>(node.cost.weight_bytes) * stored_share(node.inputs, true, read);
+    for (const TensorId id : node.outputs) {
+      if (id == kAbsent) continue;
+      row_of_[id] = index;
+      producer_row_[id] = index;
+    }
+    if (node.op == OperatorId::unknown) result_.unknown_operators.push_back(node.source_operator);
+  }
+
+  const Graph& graph_;
+  const Runtime& runtime_;
+  const Precision& precision_;
+  std::vector<CostKind> kinds_;
+  Storage storage_;
+  ViewInfo views_;
+  std::vector<std::int64_t> row_of_;     // [tensors] the row whose tail this is, seen through views; -1: none
+  std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
+  std::vector<int> num_readers_;         // [tensors]
+  std::vector<bool> cast_done_;          // [tensors]
+  Kernels result_;
+};
+
+}  // namespace
+
+Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view precision_name) {
+  const Runtime& row = runtime(runtime_name);
+  return Fuser(graph, row, precision_of(row, precision_name)).run();
+}
+
+}  // namespace latpred

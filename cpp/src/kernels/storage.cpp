@@ -1,0 +1,111 @@
+#include "storage.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace latpred {
+namespace {
+
+bool is_convolution(CostKind kind) {
+  return kind == CostKind::conv || kind == CostKind::conv_1x1 || kind == CostKind::conv_grouped ||
+         kind == CostKind::conv_depthwise;
+}
+
+bool is_product(CostKind kind) {
+  return kind == CostKind::matmul || kind == CostKind::batch_matmul || kind == CostKind::attention ||
+         kind == CostKind::recurrent;
+}
+
+// torch.autocast's list of operators that run in float32 whatever comes in; everything that is neither on it nor a
+// product takes the widest type that it is given.
+constexpr std::array kFloat32Operators{
+    OperatorId::softmax,    OperatorId::log_softmax, OperatorId::layer_norm,  OperatorId::group_norm,
+    OperatorId::exp,        OperatorId::log,         OperatorId::pow,         OperatorId::reciprocal,
+    OperatorId::softplus,   OperatorId::cum_sum,     OperatorId::cum_prod,    OperatorId::reduce_sum,
+    OperatorId::reduce_prod, OperatorId::reduce_l1,  OperatorId::reduce_l2,   OperatorId::acos,
+    OperatorId::asin,       OperatorId::cosh,        OperatorId::sinh,        OperatorId::tan,
+    OperatorId::rsqrt,      OperatorId::rms_norm,    OperatorId::negative_log_likelihood_loss,
+    OperatorId::softmax_cross_entropy_loss,
+};
+
+// A tensor that is not stored in float32 has chosen its units itself.
+constexpr std::array<std::pair<DType, Arithmetic>, 4> kStoredArithmetic{{{DType::float16, Arithmetic::fp16},
+                                                                         {DType::bfloat16, Arithmetic::bf16},
+                                                                         {DType::int8, Arithmetic::int8},
+                                                                         {DType::uint8, Arithmetic::int8}}};
+
+std::optional<Arithmetic> stored_arithmetic(const Graph& graph, const Node& node) {
+  for (const TensorId id : node.inputs) {
+    if (id == kAbsent) continue;
+    const DType dtype = graph.tensors[id].dtype;
+    for (const auto& [stored, arithmetic] : kStoredArithmetic) {
+      if (stored == dtype) return arithmetic;
+    }
+    if (dtype == DType::float32) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+constexpr int kHalfBits = 16;
+constexpr int kSingleBits = 32;
+
+void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
+  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
+    const Node& node = graph.nodes[position];
+    const bool to_half = is_convolution(kinds[position]) || is_product(kinds[position]);
+    const bool to_single = std::find(kFloat32Operators.begin(), kFloat32Operators.end(), node.op) != kFloat32Operators.end();
+    int widest = 0;
+    for (const TensorId id : node.inputs) {
+      if (id == kAbsent || graph.tensors[id].dtype != DType::float32) continue;
+      // A norm's float32 weights do not widen its activations: the libraries take the mix.
+      if (!graph.tensors[id].is_weight()) widest = std::max(widest, storage.tensor_bits[id]);
+      const int wanted = to_half ? kHalfBits : to_single ? kSingleBits : storage.tensor_bits[id];
+      if (storage.tensor_bits[id] != wanted && !(to_single && graph.tensors[id].is_weight())) {
+        storage.casts[position].push_back(id);
+      }
+    }
+    const int result = to_half ? kHalfBits : to_single || widest == 0 ? kSingleBits : widest;
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent && graph.tensors[id].dtype == DType::float32) storage.tensor_bits[id] = result;
+    }
+  }
+}
+
+}  // namespace
+
+Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
+                       const Precision& precision) {
+  Storage storage;
+  storage.tensor_bits.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors) {
+    const bool follows_precision = tensor.dtype == DType::float32;
+    storage.tensor_bits.push_back(!follows_precision      ? dtype_row(tensor.dtype).size_bits
+                                  : tensor.is_weight() ? precision.weight_bits
+                                                       : precision.activation_bits);
+  }
+  const Arithmetic convolution = precision.by_runtime ? runtime.default_convolution : precision.convolution;
+  const Arithmetic product = precision.by_runtime ? runtime.default_matmul : precision.matmul;
+  storage.arithmetic.reserve(graph.nodes.size());
+  storage.casts.resize(graph.nodes.size());
+  if (precision.autocast) follow_autocast(graph, kinds, storage);
+  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
+    const Node& node = graph.nodes[position];
+    if (is_convolution(kinds[position]) || is_product(kinds[position])) {
+      const Arithmetic asked = is_convolution(kinds[position]) ? convolution : product;
+      storage.arithmetic.push_back(stored_arithmetic(graph, node).value_or(asked));
+      continue;
+    }
+    // Everything else runs on the general units, in half precision where its output is.
+    int bits = kSingleBits;
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent) bits = storage.tensor_bits[id];
+    }
+    const Arithmetic half = precision.convolution == Arithmetic::bf16 ? Arithmetic::bf16 : Arithmetic::fp16;
+    storage.arithmetic.push_back(bits == kHalfBits ? stored_arithmetic(graph, node).value_or(half) : Arithmetic::fp32);
+  }
+  return storage;
+}
+
+}  // namespace latpred

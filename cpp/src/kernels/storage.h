@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/graph.h"
+#include "latpred/operators.h"
+#include "latpred/precision.h"
+#include "latpred/runtime.h"
+
+namespace latpred {
+
+// How a precision stores a graph's tensors and on which units its nodes compute.
+struct Storage {
+  std::vector<int> tensor_bits;        // [tensors] bits of one element while the graph runs
+  std::vector<Arithmetic> arithmetic;  // [nodes]
+  // [nodes] under autocast: tensors that this node reads through a cast, in the order of its inputs.
+  std::vector<std::vector<TensorId>> casts;
+};
+
+[[nodiscard]] Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
+                                     const Precision& precision);
+
+}  // namespace latpred

@@ -1,0 +1,172 @@
+#include "latpred/views.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "latpred/operators.h"
+
+namespace latpred {
+namespace {
+
+Shape contiguous_strides(const Shape& shape) {
+  Shape strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+// The strides under which `shape` with `strides` can be seen as `wanted`, or nothing when data would have to move:
+// the rule of torch.Tensor.view (every wanted dimension must lie inside one chunk of evenly strided old dimensions).
+std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, const Shape& wanted) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return contiguous_strides(wanted);
+  Shape result(wanted.size());
+  std::int64_t chunk_stride = strides.empty() ? 1 : strides.back();
+  std::int64_t old_count = 1;
+  std::int64_t new_count = 1;
+  std::int64_t position = static_cast<std::int64_t>(wanted.size()) - 1;
+  for (std::int64_t i = static_cast<std::int64_t>(shape.size()) - 1; i >= 0; --i) {
+    old_count *= shape[i];
+    const bool chunk_ends = i == 0 || (shape[i - 1] != 1 && strides[i - 1] != old_count * chunk_stride);
+    if (!chunk_ends) continue;
+    while (position >= 0 && (new_count < old_count || wanted[position] == 1)) {
+      result[position] = new_count * chunk_stride;
+      new_count *= wanted[position];
+      --position;
+    }
+    if (new_count != old_count) return std::nullopt;
+    if (i > 0) {
+      chunk_stride = strides[i - 1];
+      old_count = 1;
+      new_count = 1;
+    }
+  }
+  for (; position >= 0; --position) {  // leading ones of a scalar seen as [1, 1]
+    if (wanted[position] != 1) return std::nullopt;
+    result[position] = 1;
+  }
+  return result;
+}
+
+std::int64_t positive_axis(std::int64_t axis, std::size_t rank) {
+  return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+}
+
+struct Viewer {
+  const Graph& graph;
+  const std::vector<Shape>& strides;
+  const Node& node;
+
+  [[nodiscard]] const Tensor& in() const { return graph.tensors[node.inputs[0]]; }
+  [[nodiscard]] const Shape& in_strides() const { return strides[node.inputs[0]]; }
+  [[nodiscard]] const Shape& out(std::size_t index) const { return graph.tensors[node.outputs[index]].shape; }
+};
+
+// Each returns the strides of output `index`, or nothing when the operator has to copy.
+using ViewRule = std::optional<Shape> (*)(const Viewer&, std::size_t index);
+
+std::optional<Shape> same(const Viewer& viewer, std::size_t) { return viewer.in_strides(); }
+
+std::optional<Shape> reshape(const Viewer& viewer, std::size_t index) {
+  return viewed_strides(viewer.in().shape, viewer.in_strides(), viewer.out(index));
+}
+
+std::optional<Shape> transpose(const Viewer& viewer, std::size_t) {
+  const std::size_t rank = viewer.in().shape.size();
+  Shape reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), std::int64_t{0});
+  const Shape permutation = viewer.node.attributes.integers("perm", reversed);
+  if (permutation.size() != rank) return std::nullopt;
+  Shape result;
+  for (const std::int64_t axis : permutation) result.push_back(viewer.in_strides()[axis]);
+  return result;
+}
+
+std::optional<Shape> expand(const Viewer& viewer, std::size_t index) {
+  const Shape& from = viewer.in().shape;
+  const Shape& to = viewer.out(index);
+  if (to.size() < from.size()) return std::nullopt;
+  Shape result(to.size(), 0);  // a repeated dimension has stride 0
+  const std::size_t lead = to.size() - from.size();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[lead + i]) result[lead + i] = viewer.in_strides()[i];
+  }
+  return result;
+}
+
+// A slice, a split: every dimension keeps its stride. A step of two doubles one stride; that makes no difference to
+// what can be viewed afterwards unless the dimension is merged, so it is read off the sizes where the step is stored.
+std::optional<Shape> slice(const Viewer& viewer, std::size_t) { return viewer.in_strides(); }
+
+// x[:, 0]: a gather at one known place is torch's select.
+std::optional<Shape> select(const Viewer& viewer, std::size_t) {
+  if (viewer.node.inputs.size() < 2 || viewer.node.inputs[1] == kAbsent) return std::nullopt;
+  const Tensor& indices = viewer.graph.tensors[viewer.node.inputs[1]];
+  if (!indices.shape.empty() || indices.kind != TensorKind::constant || viewer.in().is_weight()) return std::nullopt;
+  Shape result = viewer.in_strides();
+  const std::int64_t axis = positive_axis(viewer.node.attributes.integer("axis", 0), result.size());
+  result.erase(result.begin() + axis);
+  return result;
+}
+
+struct ViewRow {
+  OperatorId op;
+  ViewRule rule;
+};
+
+constexpr std::array kViewRules{
+    ViewRow{OperatorId::identity, same},     ViewRow{OperatorId::dropout, same},
+    ViewRow{OperatorId::reshape, reshape},   ViewRow{OperatorId::flatten, reshape},
+    ViewRow{OperatorId::squeeze, reshape},   ViewRow{OperatorId::unsqueeze, reshape},
+    ViewRow{OperatorId::transpose, transpose}, ViewRow{OperatorId::expand, expand},
+    ViewRow{OperatorId::slice, slice},       ViewRow{OperatorId::split, slice},
+    ViewRow{OperatorId::gather, select},
+};
+
+ViewRule find_rule(OperatorId op) {
+  for (const ViewRow& row : kViewRules) {
+    if (row.op == op) return row.rule;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ViewInfo find_views(const Graph& graph) {
+  ViewInfo info;
+  info.is_view.resize(graph.nodes.size());
+  info.base.resize(graph.tensors.size());
+  std::iota(info.base.begin(), info.base.end(), TensorId{0});
+  std::vector<Shape> strides(graph.tensors.size());
+  for (std::size_t id = 0; id < graph.tensors.size(); ++id) strides[id] = contiguous_strides(graph.tensors[id].shape);
+
+  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
+    const Node& node = graph.nodes[position];
+    const ViewRule rule = find_rule(node.op);
+    if (rule == nullptr || node.inputs.empty() || node.inputs[0] == kAbsent) continue;
+    const Viewer viewer{graph, strides, node};
+    std::vector<Shape> viewed(node.outputs.size());
+    bool is_view = true;
+    for (std::size_t index = 0; index < node.outputs.size() && is_view; ++index) {
+      if (node.outputs[index] == kAbsent) continue;
+      std::optional<Shape> result = rule(viewer, index);
+      is_view = result.has_value();
+      if (is_view) viewed[index] = std::move(*result);
+    }
+    if (!is_view) continue;
+    info.is_view[position] = true;
+    for (std::size_t index = 0; index < node.outputs.size(); ++index) {
+      if (node.outputs[index] == kAbsent) continue;
+      strides[node.outputs[index]] = std::move(viewed[index]);
+      info.base[node.outputs[index]] = info.base[node.inputs[0]];
+    }
+  }
+  return info;
+}
+
+}  // namespace latpred
