@@ -1,0 +1,17 @@
+#include "bindings.h"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The compiled part of latpred. Private: use the names of the latpred package.";
+  module.attr("__version__") = LATPRED_VERSION;
+  latpred::bind_error(module);
+  latpred::bind_program(module);
+  latpred::bind_graph(module);
+  latpred::bind_operators(module);
+#ifdef LATPRED_HAS_READERS
+  latpred::bind_reader(module);
+#endif
+#ifdef LATPRED_HAS_SHAPES
+  latpred::bind_shapes(module);
+  latpred::bind_program_builder(module);
+#endif
+}

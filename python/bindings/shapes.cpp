@@ -1,0 +1,47 @@
+#include "latpred/shapes.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bindings.h"
+
+namespace py = pybind11;
+
+namespace latpred {
+namespace {
+
+// Sizes without the batch, and the type that the caller says the input has.
+using PythonInput = std::pair<Shape, std::optional<std::string>>;
+
+InputSize to_input_size(const PythonInput& input) {
+  InputSize size{.sizes = input.first};
+  if (input.second) size.dtype = dtype_from_name(*input.second);
+  return size;
+}
+
+}  // namespace
+
+void bind_shapes(py::module_& module) {
+  module.def(
+      "resolve",
+      [](std::shared_ptr<Program> program, std::int64_t batch, const std::optional<PythonInput>& only,
+         const std::map<std::string, PythonInput>& by_name) {
+        InputRequest request{.batch = batch};
+        if (only) request.only = to_input_size(*only);
+        for (const auto& [name, input] : by_name) request.by_name[name] = to_input_size(input);
+        return std::make_shared<Graph>(resolve(std::move(program), request));
+      },
+      py::arg("program"), py::arg("batch") = 1, py::arg("only") = py::none(),
+      py::arg("by_name") = std::map<std::string, PythonInput>{}, py::call_guard<py::gil_scoped_release>(),
+      "The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, "
+      "each (sizes without the batch, dtype or None).");
+  module.def(
+      "with_batch",
+      [](const std::shared_ptr<Graph>& graph, std::int64_t batch) {
+        return std::make_shared<Graph>(with_batch(*graph, batch));
+      },
+      py::arg("graph"), py::arg("batch"), py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace latpred
