@@ -14,6 +14,8 @@
 
 namespace latpred {
 
+struct Evidence;  // interval.h
+
 // Everything that a latency predictor may look at.
 struct LatencyInput {
   const Graph& graph;
@@ -35,12 +37,14 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
   [[nodiscard]] virtual LatencyOutput latency(const LatencyInput& input) const = 0;
+  // What its numbers were fitted and checked on: coverage and intervals start from it.
+  [[nodiscard]] virtual const Evidence& evidence() const = 0;
 };
 
 struct PredictorRow {
   std::string_view name;
   std::string_view description;
-  std::string_view checkpoint;  // file under data/predictors, empty where the predictor has no fitted numbers
+  std::string_view checkpoint;  // file under data/predictors: fitted numbers, evidence, interval terms
   std::unique_ptr<Predictor> (*make)(const std::string& checkpoint_path);
 };
 [[nodiscard]] const std::vector<PredictorRow>& predictors();

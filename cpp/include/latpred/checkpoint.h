@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/json.h"
+
+namespace latpred {
+
+// A fitted array: row-major float64.
+struct CheckpointArray {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+};
+
+// A predictor's fitted numbers and what they come from, as one file: safetensors layout, manifest in its metadata.
+struct Checkpoint {
+  std::string path;
+  Json manifest;
+  std::map<std::string, CheckpointArray> arrays;
+
+  // Throws CheckpointError with what was found where `name` is missing or has another shape.
+  [[nodiscard]] const std::vector<double>& array(const std::string& name, const std::vector<std::int64_t>& shape) const;
+};
+
+inline constexpr std::int64_t kCheckpointFormatVersion = 1;
+
+// Reads the file and compares its manifest with this build: format version, predictor, cost kinds, arithmetics.
+// Throws CheckpointError naming the difference.
+[[nodiscard]] Checkpoint read_checkpoint(const std::string& path, std::string_view predictor);
+
+}  // namespace latpred

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/checkpoint.h"
+#include "latpred/operators.h"
+#include "latpred/predictor.h"
+
+namespace latpred {
+
+// What the width of an 80 % interval is made of, on the log scale of latency. Where each number comes from stands in
+// the checkpoint's manifest.
+struct IntervalTerms {
+  double log_bias = 0;        // median of log(measured / predicted): what the interval is centred on
+  double known_device = 0;    // half-width on a measured device: networks and shapes left out whole
+  double unknown_device = 0;  // half-width of the same on a device left out, its common factor taken off
+  double device_sd = 0;       // common factor of a device (or a part of one) that was not measured
+  double runtime_sd = 0;      // of a runtime or precision that was not measured
+  double kind_sd = 0;         // of the efficiency of a kind of operator without measurements
+  double host_sd = 0;         // of the host's time per launch, which differs between machines
+};
+
+// What a predictor was fitted on.
+struct Evidence {
+  std::string predictor;
+  bool is_fitted = false;  // false: physics alone
+  std::vector<std::string> devices;
+  std::vector<std::string> runtimes;
+  std::vector<std::string> precisions;
+  std::int64_t smallest_batch = 0;
+  std::int64_t largest_batch = 0;
+  // Measured rows by kind and arithmetic; zero: the efficiency is a prior.
+  std::array<std::array<std::int64_t, kNumArithmetics>, kNumCostKinds> rows{};
+  IntervalTerms terms;
+};
+[[nodiscard]] Evidence evidence_of(const Checkpoint& checkpoint);
+
+// How a prediction stands to what was measured.
+struct Coverage {
+  bool device_measured = false;
+  bool whole_device = false;
+  bool runtime_measured = false;
+  bool precision_measured = false;
+  bool kinds_measured = false;  // every kernel's kind at its arithmetic
+  bool batch_in_range = false;
+  std::string_view provenance;     // "fitted", "interpolated", "extrapolated", "modelled"
+  std::vector<std::string> notes;  // one short sentence for each thing outside; empty when fitted
+};
+[[nodiscard]] Coverage coverage(const Evidence& evidence, const LatencyInput& input);
+
+struct LatencyInterval {
+  double lower_s = 0;  // never above the predicted latency
+  double upper_s = 0;  // never below it
+  double log_half_width = 0;
+};
+// `output` is what the predictor with this evidence answered for `input`.
+[[nodiscard]] LatencyInterval latency_interval(const Evidence& evidence, const Coverage& coverage,
+                                               const LatencyInput& input, const LatencyOutput& output);
+
+}  // namespace latpred

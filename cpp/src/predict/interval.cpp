@@ -1,0 +1,155 @@
+#include "latpred/interval.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cmath>
+
+#include "latpred/error.h"
+#include "latpred/json.h"
+#include "latpred/text.h"
+
+namespace latpred {
+namespace {
+
+constexpr double kNormal80 = 1.2816;  // half-width of an 80 % interval of the normal distribution, in its sd
+
+std::vector<std::string> names_of(const Json& json) {
+  std::vector<std::string> names;
+  for (const Json& name : json.array()) names.push_back(name.text());
+  return names;
+}
+
+double term(const Json& terms, std::string_view name) {
+  const double value = terms.at(name).at("value").number();
+  if (!std::isfinite(value)) throw CheckpointError(concat("interval term '", name, "' is not a number"));
+  return value;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_measured(const Evidence& evidence, const Kernel& kernel) {
+  return evidence.rows.at(static_cast<std::size_t>(kernel.kind)).at(static_cast<std::size_t>(kernel.arithmetic)) > 0;
+}
+
+// "conv at tf32, pool at fp16", each pair once.
+std::string unmeasured_kinds(const Evidence& evidence, const Kernels& kernels) {
+  std::bitset<kNumCostKinds * kNumArithmetics> seen;
+  std::vector<std::string> words;
+  for (const Kernel& kernel : kernels.rows) {
+    const std::size_t cell =
+        static_cast<std::size_t>(kernel.kind) * kNumArithmetics + static_cast<std::size_t>(kernel.arithmetic);
+    if (is_measured(evidence, kernel) || seen[cell]) continue;
+    seen[cell] = true;
+    words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(kernel.arithmetic)));
+  }
+  return join(words);
+}
+
+std::string_view provenance_of(const Evidence& evidence, const Coverage& coverage) {
+  if (!evidence.is_fitted) return "modelled";
+  if (!coverage.device_measured || !coverage.whole_device || !coverage.runtime_measured || !coverage.batch_in_range) {
+    return "extrapolated";
+  }
+  return coverage.precision_measured && coverage.kinds_measured ? "fitted" : "interpolated";
+}
+
+std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input) {
+  std::vector<std::string> notes;
+  if (!evidence.is_fitted) notes.push_back(concat("predictor '", evidence.predictor, "' is physics alone"));
+  if (!coverage.device_measured) notes.push_back(concat("device ", input.device.name, " was not measured"));
+  if (!coverage.whole_device) {
+    notes.push_back(concat("partition ", input.partition.name, ": only whole devices were measured"));
+  }
+  if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
+  if (!coverage.precision_measured) notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
+  if (!coverage.kinds_measured) {
+    notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input.kernels)));
+  }
+  if (!coverage.batch_in_range) {
+    notes.push_back(concat("batch ", input.graph.batch, " is outside the measured ", evidence.smallest_batch, " to ",
+                           evidence.largest_batch));
+  }
+  if (!input.kernels.unknown_operators.empty()) {
+    notes.push_back(concat("operators without a cost rule: ", join(input.kernels.unknown_operators)));
+  }
+  return notes;
+}
+
+}  // namespace
+
+Evidence evidence_of(const Checkpoint& checkpoint) {
+  try {
+    const Json& manifest = checkpoint.manifest;
+    const Json& found = manifest.at("evidence");
+    Evidence evidence;
+    evidence.predictor = manifest.at("predictor").text();
+    evidence.is_fitted = found.at("is_fitted").boolean();
+    evidence.devices = names_of(found.at("devices"));
+    evidence.runtimes = names_of(found.at("runtimes"));
+    evidence.precisions = names_of(found.at("precisions"));
+    evidence.smallest_batch = found.at("smallest_batch").integer();
+    evidence.largest_batch = found.at("largest_batch").integer();
+    const Json& rows = found.at("rows");
+    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
+      const Json* of_kind = rows.find(cost_kind_name(static_cast<CostKind>(kind)));
+      if (of_kind == nullptr) continue;
+      for (std::size_t arithmetic = 0; arithmetic < kNumArithmetics; ++arithmetic) {
+        const Json* count = of_kind->find(arithmetic_name(static_cast<Arithmetic>(arithmetic)));
+        if (count != nullptr) evidence.rows[kind][arithmetic] = count->integer();
+      }
+    }
+    const Json& terms = manifest.at("interval_terms");
+    evidence.terms = {.log_bias = term(terms, "log_bias"),
+                      .known_device = term(terms, "known_device"),
+                      .unknown_device = term(terms, "unknown_device"),
+                      .device_sd = term(terms, "device_sd"),
+                      .runtime_sd = term(terms, "runtime_sd"),
+                      .kind_sd = term(terms, "kind_sd"),
+                      .host_sd = term(terms, "host_sd")};
+    return evidence;
+  } catch (const Error& error) {
+    throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
+  }
+}
+
+Coverage coverage(const Evidence& evidence, const LatencyInput& input) {
+  Coverage result;
+  result.device_measured = contains(evidence.devices, input.device.name);
+  result.whole_device = input.partition.name.empty();
+  result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
+  result.precision_measured = contains(evidence.precisions, input.kernels.precision);
+  result.kinds_measured = input.kernels.unknown_operators.empty() &&
+                          std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(),
+                                      [&](const Kernel& kernel) { return is_measured(evidence, kernel); });
+  result.batch_in_range =
+      input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
+  result.provenance = provenance_of(evidence, result);
+  if (result.provenance != "fitted") result.notes = notes_of(evidence, result, input);
+  return result;
+}
+
+LatencyInterval latency_interval(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input,
+                                 const LatencyOutput& output) {
+  const IntervalTerms& terms = evidence.terms;
+  const bool known = coverage.device_measured && coverage.whole_device;
+  const double conformal = known ? terms.known_device : terms.unknown_device;
+  double variance = 0;
+  if (!known) variance += terms.device_sd * terms.device_sd;
+  if (!coverage.runtime_measured || !coverage.precision_measured) variance += terms.runtime_sd * terms.runtime_sd;
+  if (output.latency_s > 0) {
+    double unmeasured_s = 0;
+    for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
+      if (!is_measured(evidence, input.kernels.rows[k])) unmeasured_s += output.kernel_s.at(k);
+    }
+    const double kind_part = terms.kind_sd * unmeasured_s / output.latency_s;
+    variance += kind_part * kind_part + terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
+  }
+  const double half_width = std::sqrt(conformal * conformal + kNormal80 * kNormal80 * variance);
+  return {.lower_s = output.latency_s * std::min(1.0, std::exp(terms.log_bias - half_width)),
+          .upper_s = output.latency_s * std::max(1.0, std::exp(terms.log_bias + half_width)),
+          .log_half_width = half_width};
+}
+
+}  // namespace latpred
