@@ -1,0 +1,138 @@
+#include "latpred/session.h"
+
+#include <utility>
+
+#include "bindings.h"
+
+namespace py = pybind11;
+
+namespace latpred {
+namespace {
+
+std::pair<double, double> pair_of(const Interval& interval) { return {interval.lower, interval.upper}; }
+
+void bind_request(py::module_& module) {
+  const PredictRequest defaults;
+  py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
+      .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
+                       std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict) {
+             return PredictRequest{std::move(device),   std::move(partition), std::move(runtime),
+                                   std::move(precision), std::move(input_on),  autograd,
+                                   std::move(predictor), std::move(mig_rule),  strict};
+           }),
+           py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
+           py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
+           py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
+           py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
+           py::arg("strict") = defaults.strict)
+      .def_readonly("device", &PredictRequest::device)
+      .def_readonly("partition", &PredictRequest::partition)
+      .def_readonly("runtime", &PredictRequest::runtime)
+      .def_readonly("precision", &PredictRequest::precision)
+      .def_readonly("input_on", &PredictRequest::input_on)
+      .def_readonly("autograd", &PredictRequest::autograd)
+      .def_readonly("predictor", &PredictRequest::predictor)
+      .def_readonly("mig_rule", &PredictRequest::mig_rule)
+      .def_readonly("strict", &PredictRequest::strict);
+}
+
+void bind_answer(py::module_& module) {
+  py::class_<Prediction>(module, "Answer", "A prediction in seconds, bytes and joules.")
+      .def_readonly("device", &Prediction::device)
+      .def_readonly("partition", &Prediction::partition)
+      .def_readonly("runtime", &Prediction::runtime)
+      .def_readonly("precision", &Prediction::precision)
+      .def_readonly("predictor", &Prediction::predictor)
+      .def_readonly("batch", &Prediction::batch)
+      .def_readonly("input_on", &Prediction::input_on)
+      .def_readonly("autograd", &Prediction::autograd)
+      .def_readonly("mig_rule", &Prediction::mig_rule)
+      .def_readonly("latency_s", &Prediction::latency_s)
+      .def_readonly("host_wait_s", &Prediction::host_wait_s)
+      .def_readonly("input_copy_s", &Prediction::input_copy_s)
+      .def_property_readonly("latency_interval_s",
+                             [](const Prediction& answer) { return pair_of(answer.latency_interval_s); })
+      .def_readonly("memory", &Prediction::memory)
+      .def_property_readonly("memory_interval_bytes",
+                             [](const Prediction& answer) { return pair_of(answer.memory_interval_bytes); })
+      .def_property_readonly("energy_j",
+                             [](const Prediction& answer) {
+                               return answer.energy ? std::optional(answer.energy->energy_j) : std::nullopt;
+                             })
+      .def_property_readonly("mean_power_w",
+                             [](const Prediction& answer) {
+                               return answer.energy ? std::optional(answer.energy->mean_power_w) : std::nullopt;
+                             })
+      .def_property_readonly("energy_interval_j",
+                             [](const Prediction& answer) {
+                               return answer.energy_interval_j ? std::optional(pair_of(*answer.energy_interval_j))
+                                                               : std::nullopt;
+                             })
+      .def_readonly("mig_profile", &Prediction::mig_profile)
+      .def_readonly("latency_provenance", &Prediction::latency_provenance)
+      .def_readonly("memory_provenance", &Prediction::memory_provenance)
+      .def_readonly("energy_provenance", &Prediction::energy_provenance)
+      .def_readonly("coverage", &Prediction::coverage)
+      .def_readonly("unknown_operators", &Prediction::unknown_operators);
+}
+
+void bind_rows(py::module_& module) {
+  py::class_<KernelRow>(module, "KernelRow", "A row of the kernels table; latencies add up to the prediction's.")
+      .def_readonly("name", &KernelRow::name)
+      .def_readonly("kind", &KernelRow::kind)
+      .def_readonly("arithmetic", &KernelRow::arithmetic)
+      .def_readonly("members", &KernelRow::members)
+      .def_readonly("repeat", &KernelRow::repeat)
+      .def_readonly("latency_s", &KernelRow::latency_s)
+      .def_readonly("roofline_s", &KernelRow::roofline_s)
+      .def_readonly("macs", &KernelRow::macs)
+      .def_readonly("flops", &KernelRow::flops)
+      .def_readonly("bytes", &KernelRow::bytes)
+      .def_readonly("m", &KernelRow::m)
+      .def_readonly("n", &KernelRow::n)
+      .def_readonly("k", &KernelRow::k)
+      .def_readonly("tiles", &KernelRow::tiles)
+      .def_readonly("waves", &KernelRow::waves)
+      .def_readonly("compute_bound", &KernelRow::compute_bound);
+  py::class_<PartitionRow>(module, "PartitionRow", "One MIG profile of the device.")
+      .def_readonly("name", &PartitionRow::name)
+      .def_readonly("sms", &PartitionRow::sms)
+      .def_readonly("memory_bytes", &PartitionRow::memory_bytes)
+      .def_readonly("max_instances", &PartitionRow::max_instances)
+      .def_readonly("latency_s", &PartitionRow::latency_s)
+      .def_property_readonly("latency_interval_s",
+                             [](const PartitionRow& row) { return pair_of(row.latency_interval_s); })
+      .def_readonly("memory_share", &PartitionRow::memory_share)
+      .def_readonly("fits", &PartitionRow::fits);
+  py::class_<Fit>(module, "FitRow", "Whether the memory fits.")
+      .def_readonly("fits", &Fit::fits)
+      .def_readonly("margin_bytes", &Fit::margin_bytes)
+      .def_readonly("usable_bytes", &Fit::usable_bytes)
+      .def_readonly("needed_bytes", &Fit::needed_bytes);
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  bind_request(module);
+  bind_answer(module);
+  bind_rows(module);
+  using Graphs = std::vector<std::shared_ptr<const Graph>>;
+  const auto unlocked = py::call_guard<py::gil_scoped_release>();
+  py::class_<Session>(module, "Session", "Runs the whole line from Graph to Prediction.")
+      .def(py::init<std::string>(), py::arg("data_directory"))
+      .def("predict", &Session::predict, py::arg("graph"), py::arg("request"), unlocked)
+      .def(
+          "predict_many",
+          [](const Session& session, const std::vector<std::shared_ptr<Graph>>& graphs,
+             const std::vector<PredictRequest>& requests, int num_threads) {
+            return session.predict_many(Graphs(graphs.begin(), graphs.end()), requests, num_threads);
+          },
+          py::arg("graphs"), py::arg("requests"), py::arg("num_threads") = 0, unlocked)
+      .def("kernels", &Session::kernels, py::arg("graph"), py::arg("request"), unlocked)
+      .def("partitions", &Session::partitions, py::arg("graph"), py::arg("request"), unlocked)
+      .def("fits", &Session::fits, py::arg("graph"), py::arg("request"), unlocked)
+      .def("largest_batch", &Session::largest_batch, py::arg("graph"), py::arg("request"), unlocked);
+}
+
+}  // namespace latpred
