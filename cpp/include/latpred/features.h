@@ -11,11 +11,14 @@
 
 namespace latpred {
 
+struct KernelPhysics;
+
 // One kernel on one device: what the columns below are computed from.
 struct KernelOnDevice {
   const Kernel& kernel;
   const Device& device;
   const Partition& partition;
+  const KernelPhysics* physics = nullptr;  // kernel_physics of the above, where the caller has it already
 };
 
 // A named number of a kernel on a device. Append only: weights have learnt column positions.

@@ -1,0 +1,71 @@
+#include "physics.h"
+
+#include <algorithm>
+#include <array>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "tiles.h"
+
+namespace latpred {
+namespace {
+
+// Kinds whose work is matrix products, and so runs on tensor cores. A depth-wise convolution has one channel in each
+// product and stays on the general units, like everything element-wise.
+constexpr std::array kMatrixKinds{
+    CostKind::conv,         CostKind::conv_1x1,  CostKind::conv_grouped, CostKind::matmul,
+    CostKind::batch_matmul, CostKind::attention, CostKind::recurrent,
+};
+
+struct TensorCoreArithmetic {
+  Arithmetic arithmetic;
+  std::optional<double> Device::* peak;  // known where the device's tensor cores do it
+};
+constexpr std::array<TensorCoreArithmetic, 4> kTensorCoreArithmetics{{
+    {Arithmetic::tf32, &Device::tf32_flops_per_s},
+    {Arithmetic::fp16, &Device::fp16_flops_per_s},
+    {Arithmetic::bf16, &Device::bf16_flops_per_s},
+    {Arithmetic::int8, &Device::int8_ops_per_s},
+}};
+
+}  // namespace
+
+bool runs_matrix_product(const Kernel& kernel) {
+  return std::find(kMatrixKinds.begin(), kMatrixKinds.end(), kernel.kind) != kMatrixKinds.end();
+}
+
+bool uses_tensor_cores(const Kernel& kernel, const Device& device) {
+  if (!runs_matrix_product(kernel) || device.tensor_cores.value_or(0) <= 0) return false;
+  const auto row =
+      std::find_if(kTensorCoreArithmetics.begin(), kTensorCoreArithmetics.end(),
+                   [&](const TensorCoreArithmetic& known) { return known.arithmetic == kernel.arithmetic; });
+  return row != kTensorCoreArithmetics.end() && (device.*row->peak).has_value();
+}
+
+double sustained_peak(const Kernel& kernel, const Device& device, const Partition& partition) {
+  const Arithmetic units = runs_matrix_product(kernel) ? kernel.arithmetic : Arithmetic::fp32;
+  const auto peak = device.peak_flops_per_s(units);
+  if (!peak) {
+    throw InvalidArgumentError(
+        concat("device '", device.name, "' has no peak for ", arithmetic_name(units), ": give its fp32_flops_per_s"));
+  }
+  return *peak * device.sustained_share.value * partition.sm_share;
+}
+
+KernelPhysics kernel_physics(const KernelOnDevice& input) {
+  const Kernel& kernel = input.kernel;
+  KernelPhysics physics;
+  physics.peak_flops_per_s = sustained_peak(kernel, input.device, input.partition);
+  physics.bandwidth_bytes_per_s = input.partition.bandwidth_bytes_per_s(input.device);
+  physics.compute_s = kernel.flops / physics.peak_flops_per_s;
+  physics.memory_s = kernel.bytes() / physics.bandwidth_bytes_per_s;
+  physics.roofline_s = std::max(physics.compute_s, physics.memory_s);
+  physics.compute_bound = physics.compute_s > physics.memory_s;
+  const Tiling tiling = choose_tiling(kernel, uses_tensor_cores(kernel, input.device), input.partition.sms);
+  physics.tiles = tiling.tiles;
+  physics.waves = tiling.waves;
+  physics.wave_efficiency = tiling.wave_efficiency;
+  return physics;
+}
+
+}  // namespace latpred

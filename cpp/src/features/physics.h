@@ -1,0 +1,15 @@
+#pragma once
+
+#include "latpred/features.h"
+
+namespace latpred {
+
+[[nodiscard]] bool runs_matrix_product(const Kernel& kernel);
+
+// Whether the kernel's arithmetic has units of its own on `device`, beyond the general ones.
+[[nodiscard]] bool uses_tensor_cores(const Kernel& kernel, const Device& device);
+
+// Flops per second that a long run holds on the partition, on the units that the kernel runs on.
+[[nodiscard]] double sustained_peak(const Kernel& kernel, const Device& device, const Partition& partition);
+
+}  // namespace latpred
