@@ -13,6 +13,7 @@ struct ViewInfo {
   std::vector<bool> is_view;
   // [tensors] the tensor whose memory this one uses; itself where it owns its memory.
   std::vector<TensorId> base;
+  std::vector<Shape> strides;  // [tensors] in elements
 };
 
 // Follows every tensor's strides through the graph, by the rules of torch.Tensor.view.

@@ -7,51 +7,10 @@
 #include <utility>
 
 #include "latpred/operators.h"
+#include "strides.h"
 
 namespace latpred {
 namespace {
-
-Shape contiguous_strides(const Shape& shape) {
-  Shape strides(shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
-  }
-  return strides;
-}
-
-// The strides under which `shape` with `strides` can be seen as `wanted`, or nothing when data would have to move:
-// the rule of torch.Tensor.view (every wanted dimension must lie inside one chunk of evenly strided old dimensions).
-std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, const Shape& wanted) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return contiguous_strides(wanted);
-  Shape result(wanted.size());
-  std::int64_t chunk_stride = strides.empty() ? 1 : strides.back();
-  std::int64_t old_count = 1;
-  std::int64_t new_count = 1;
-  std::int64_t position = static_cast<std::int64_t>(wanted.size()) - 1;
-  for (std::int64_t i = static_cast<std::int64_t>(shape.size()) - 1; i >= 0; --i) {
-    old_count *= shape[i];
-    const bool chunk_ends = i == 0 || (shape[i - 1] != 1 && strides[i - 1] != old_count * chunk_stride);
-    if (!chunk_ends) continue;
-    while (position >= 0 && (new_count < old_count || wanted[position] == 1)) {
-      result[position] = new_count * chunk_stride;
-      new_count *= wanted[position];
-      --position;
-    }
-    if (new_count != old_count) return std::nullopt;
-    if (i > 0) {
-      chunk_stride = strides[i - 1];
-      old_count = 1;
-      new_count = 1;
-    }
-  }
-  for (; position >= 0; --position) {  // leading ones of a scalar seen as [1, 1]
-    if (wanted[position] != 1) return std::nullopt;
-    result[position] = 1;
-  }
-  return result;
-}
 
 std::int64_t positive_axis(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
@@ -142,28 +101,30 @@ ViewInfo find_views(const Graph& graph) {
   info.is_view.resize(graph.nodes.size());
   info.base.resize(graph.tensors.size());
   std::iota(info.base.begin(), info.base.end(), TensorId{0});
-  std::vector<Shape> strides(graph.tensors.size());
-  for (std::size_t id = 0; id < graph.tensors.size(); ++id) strides[id] = contiguous_strides(graph.tensors[id].shape);
+  std::vector<Shape>& strides = info.strides;
+  strides.resize(graph.tensors.size());
+  for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
+    if (graph.tensors[id].kind != TensorKind::activation) strides[id] = contiguous_strides(graph.tensors[id].shape);
+  }
 
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     const ViewRule rule = find_rule(node.op);
-    if (rule == nullptr || node.inputs.empty() || node.inputs[0] == kAbsent) continue;
     const Viewer viewer{graph, strides, node};
     std::vector<Shape> viewed(node.outputs.size());
-    bool is_view = true;
+    bool is_view = rule != nullptr && !node.inputs.empty() && node.inputs[0] != kAbsent;
     for (std::size_t index = 0; index < node.outputs.size() && is_view; ++index) {
       if (node.outputs[index] == kAbsent) continue;
       std::optional<Shape> result = rule(viewer, index);
       is_view = result.has_value();
       if (is_view) viewed[index] = std::move(*result);
     }
-    if (!is_view) continue;
-    info.is_view[position] = true;
+    info.is_view[position] = is_view;
     for (std::size_t index = 0; index < node.outputs.size(); ++index) {
-      if (node.outputs[index] == kAbsent) continue;
-      strides[node.outputs[index]] = std::move(viewed[index]);
-      info.base[node.outputs[index]] = info.base[node.inputs[0]];
+      const TensorId id = node.outputs[index];
+      if (id == kAbsent) continue;
+      strides[id] = is_view ? std::move(viewed[index]) : result_strides(graph, strides, node, index);
+      if (is_view) info.base[id] = info.base[node.inputs[0]];
     }
   }
   return info;

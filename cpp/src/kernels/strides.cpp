@@ -1,0 +1,180 @@
+#include "strides.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "latpred/operators.h"
+
+namespace latpred {
+namespace {
+
+constexpr std::size_t kImageRank = 4;
+
+Shape channels_last_strides(const Shape& shape) {
+  return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
+}
+
+enum class Layout { contiguous, point_wise, memory_format, first_input };
+
+// What an operator's kernel does with strided input, where it is not to write contiguous output.
+Layout layout_of(OperatorId op) {
+  switch (operator_row(op).kind) {
+    case CostKind::unary:
+    case CostKind::binary:
+    case CostKind::cast:
+      return Layout::point_wise;
+    case CostKind::conv:
+    case CostKind::pool:
+    case CostKind::batch_norm:
+    case CostKind::resize:
+    case CostKind::concat:
+      return Layout::memory_format;
+    case CostKind::attention:
+      return Layout::first_input;
+    default:
+      return Layout::contiguous;
+  }
+}
+
+// `from` seen through broadcasting to `rank` dimensions: 0 where a size of one is repeated.
+Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& to) {
+  Shape result(to.size(), 0);
+  const std::size_t lead = to.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == to[lead + i] || shape[i] != 1) result[lead + i] = strides[i];
+  }
+  return result;
+}
+
+// The order in which TensorIterator lays an output's dimensions out: by the operands' strides, the first operand that
+// can tell decides.
+Shape ordered_strides(const Shape& shape, const std::vector<Shape>& operands) {
+  const auto in_wrong_order = [&](std::size_t inner, std::size_t outer) {
+    for (const Shape& strides : operands) {
+      if (strides[inner] == 0 || strides[outer] == 0) continue;
+      if (strides[inner] != strides[outer]) return strides[inner] > strides[outer] ? 1 : -1;
+      if (shape[inner] > shape[outer]) return 1;
+    }
+    return 0;
+  };
+  std::vector<std::size_t> order(shape.size());  // innermost first
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    std::size_t moved = i;
+    for (std::size_t j = i; j-- > 0;) {
+      const int comparison = in_wrong_order(order[j], order[moved]);
+      if (comparison < 0) break;
+      if (comparison > 0) {
+        std::swap(order[j], order[moved]);
+        moved = j;
+      }
+    }
+  }
+  Shape result(shape.size());
+  std::int64_t stride = 1;
+  for (const std::size_t axis : order) {
+    result[axis] = stride;
+    stride *= shape[axis];
+  }
+  return result;
+}
+
+}  // namespace
+
+Shape contiguous_strides(const Shape& shape) {
+  Shape strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+bool is_contiguous(const Shape& shape, const Shape& strides) {
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != stride) return false;
+    stride *= shape[i];
+  }
+  return true;
+}
+
+bool is_channels_last(const Shape& shape, const Shape& strides) {
+  if (shape.size() != kImageRank || strides[1] == 0) return false;
+  std::int64_t smallest = 0;
+  for (const std::size_t axis : {1, 3, 2, 0}) {
+    if (shape[axis] == 0 || strides[axis] < smallest) return false;
+    // [N, 1, H, W] and [N, C, 1, 1] look like both; PyTorch takes them for contiguous.
+    if (axis == 0 && smallest == strides[1]) return false;
+    smallest = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+  }
+  return true;
+}
+
+// Every wanted dimension must lie inside one chunk of evenly strided old dimensions.
+std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, const Shape& wanted) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return contiguous_strides(wanted);
+  Shape result(wanted.size());
+  std::int64_t chunk_stride = strides.empty() ? 1 : strides.back();
+  std::int64_t old_count = 1;
+  std::int64_t new_count = 1;
+  std::int64_t position = static_cast<std::int64_t>(wanted.size()) - 1;
+  for (std::int64_t i = static_cast<std::int64_t>(shape.size()) - 1; i >= 0; --i) {
+    old_count *= shape[i];
+    const bool chunk_ends = i == 0 || (shape[i - 1] != 1 && strides[i - 1] != old_count * chunk_stride);
+    if (!chunk_ends) continue;
+    while (position >= 0 && (new_count < old_count || wanted[position] == 1)) {
+      result[position] = new_count * chunk_stride;
+      new_count *= wanted[position];
+      --position;
+    }
+    if (new_count != old_count) return std::nullopt;
+    if (i > 0) {
+      chunk_stride = strides[i - 1];
+      old_count = 1;
+      new_count = 1;
+    }
+  }
+  for (; position >= 0; --position) {  // leading ones of a scalar seen as [1, 1]
+    if (wanted[position] != 1) return std::nullopt;
+    result[position] = 1;
+  }
+  return result;
+}
+
+Shape result_strides(const Graph& graph, const std::vector<Shape>& strides, const Node& node, std::size_t index) {
+  const Shape& shape = graph.tensors[node.outputs[index]].shape;
+  const Layout layout = layout_of(node.op);
+  if (layout == Layout::contiguous || node.inputs.empty() || node.inputs[0] == kAbsent) return contiguous_strides(shape);
+
+  const auto input_shape = [&](TensorId id) -> const Shape& { return graph.tensors[id].shape; };
+  if (layout == Layout::memory_format) {
+    // A concatenation keeps channels-last where every input has it.
+    const std::size_t num_asked = node.op == OperatorId::concat ? node.inputs.size() : 1;
+    const bool all_last = std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(num_asked),
+                                      [&](TensorId id) { return id != kAbsent && is_channels_last(input_shape(id), strides[id]); });
+    return all_last && shape.size() == kImageRank ? channels_last_strides(shape) : contiguous_strides(shape);
+  }
+
+  std::vector<Shape> operands;
+  bool all_contiguous = true;
+  const std::size_t num_asked = layout == Layout::first_input ? 1 : node.inputs.size();
+  for (std::size_t i = 0; i < num_asked; ++i) {
+    const TensorId id = node.inputs[i];
+    if (id == kAbsent || input_shape(id).size() > shape.size()) continue;
+    if (is_contiguous(input_shape(id), strides[id])) continue;
+    all_contiguous = false;
+  }
+  if (all_contiguous) return contiguous_strides(shape);
+  for (std::size_t i = 0; i < num_asked; ++i) {
+    const TensorId id = node.inputs[i];
+    if (id == kAbsent || input_shape(id).size() > shape.size()) continue;
+    operands.push_back(broadcast_strides(input_shape(id), strides[id], shape));
+  }
+  return ordered_strides(shape, operands);
+}
+
+}  // namespace latpred

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "latpred/graph.h"
+
+namespace latpred {
+
+// PyTorch's rules for the strides of tensors, in elements.
+
+[[nodiscard]] Shape contiguous_strides(const Shape& shape);
+
+// Row-major without gaps; sizes of one do not matter.
+[[nodiscard]] bool is_contiguous(const Shape& shape, const Shape& strides);
+
+// NCHW sizes over NHWC memory: what torch calls the channels-last memory format.
+[[nodiscard]] bool is_channels_last(const Shape& shape, const Shape& strides);
+
+// The strides under which `shape` with `strides` can be seen as `wanted`, or nothing when data would have to move:
+// the rule of torch.Tensor.view.
+[[nodiscard]] std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, const Shape& wanted);
+
+// The strides of output `index` of a node that makes new memory. Point-wise operators keep the order of their operands'
+// dimensions, convolutions and poolings keep channels-last, everything else is contiguous.
+[[nodiscard]] Shape result_strides(const Graph& graph, const std::vector<Shape>& strides, const Node& node,
+                                   std::size_t index);
+
+}  // namespace latpred

@@ -1,0 +1,228 @@
+#include "liveness.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "eager_extras.h"
+#include "kernels/storage.h"
+#include "latpred/error.h"
+#include "latpred/runtime.h"
+#include "latpred/text.h"
+#include "latpred/views.h"
+#include "runtime_memory.h"
+#include "saved_tensors.h"
+
+namespace latpred {
+namespace {
+
+constexpr int kHalfBits = 16;  // autocast copies between 16 and 32 bits
+constexpr std::int64_t kHalfBytes = 2;
+constexpr std::int64_t kSingleBytes = 4;
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const Kernels& kernels, bool autograd)
+      : graph_(graph), kernels_(kernels), runtime_(runtime(kernels.runtime)), autograd_(autograd) {}
+
+  MemoryPlan run() {
+    if (autograd_ && !runtime_memory(runtime_.name).can_train) refuse_autograd();
+    prepare();
+    list_callers_memory();
+    follow_reads();
+    for (NodeId position = 0; position < std::ssize(graph_.nodes); ++position) {
+      if (step_of_[position] >= 0) add_node(position);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  [[noreturn]] void refuse_autograd() const {
+    throw InvalidArgumentError(concat("autograd=True: runtime '", runtime_.name,
+                                      "' only infers and keeps nothing for backward; use runtime 'eager' or 'compiled', "
+                                      "or autograd=False"));
+  }
+
+  void prepare() {
+    plan_.num_steps = static_cast<std::int32_t>(kernels_.rows.size());
+    std::vector<CostKind> kinds;
+    kinds.reserve(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) kinds.push_back(cost_kind(graph_, node));
+    storage_ = assign_storage(graph_, kinds, runtime_, precision_of(runtime_, kernels_.precision));
+
+    step_of_.assign(graph_.nodes.size(), -1);
+    for (std::int32_t step = 0; step < plan_.num_steps; ++step) {
+      for (const NodeId position : kernels_.rows[step].members) step_of_[position] = step;
+    }
+    if (runtime_.strided_views) {
+      views_ = find_views(graph_);
+    } else {
+      follow_plain_views(kinds);
+    }
+    gradient_ = autograd_ ? find_gradients(graph_) : std::vector<bool>(graph_.tensors.size(), false);
+  }
+
+  // Without strides, a node that no row executes hands its input on.
+  void follow_plain_views(const std::vector<CostKind>& kinds) {
+    views_.base.resize(graph_.tensors.size());
+    std::iota(views_.base.begin(), views_.base.end(), TensorId{0});
+    for (std::size_t position = 0; position < graph_.nodes.size(); ++position) {
+      const Node& node = graph_.nodes[position];
+      if (kinds[position] != CostKind::view || node.inputs.empty() || node.inputs[0] == kAbsent) continue;
+      for (const TensorId id : node.outputs) {
+        if (id != kAbsent) views_.base[id] = views_.base[node.inputs[0]];
+      }
+    }
+  }
+
+  [[nodiscard]] EagerNode eager(NodeId position) const {
+    return {graph_, graph_.nodes[position], views_.strides, storage_.tensor_bits, gradient_};
+  }
+  [[nodiscard]] std::int64_t size_bytes(TensorId id) const {
+    constexpr int kBitsPerByte = 8;
+    return (graph_.tensors[id].num_elements() * storage_.tensor_bits[id] + kBitsPerByte - 1) / kBitsPerByte;
+  }
+  [[nodiscard]] std::int32_t last_step() const { return plan_.num_steps - 1; }
+
+  void list_callers_memory() {
+    std::vector<bool> is_read(graph_.tensors.size());
+    for (const Node& node : graph_.nodes) {
+      for (const TensorId id : node.inputs) {
+        if (id != kAbsent) is_read[id] = true;
+      }
+    }
+    for (TensorId id = 0; id < std::ssize(graph_.tensors); ++id) {
+      if (is_read[id] && graph_.tensors[id].is_weight()) plan_.weights.push_back(size_bytes(id));
+    }
+    for (const TensorId id : graph_.inputs) plan_.inputs.push_back(size_bytes(id));
+  }
+
+  // The last step that needs each piece of memory, and whether a step other than its maker's does.
+  void follow_reads() {
+    last_read_.assign(graph_.tensors.size(), -1);
+    leaves_row_.assign(graph_.tensors.size(), false);
+    std::vector<std::int32_t> made_in(graph_.tensors.size(), -1);
+    for (NodeId position = 0; position < std::ssize(graph_.nodes); ++position) {
+      const std::int32_t step = step_of_[position];
+      if (step < 0) continue;
+      const Node& node = graph_.nodes[position];
+      for (const TensorId id : node.inputs) {
+        if (id != kAbsent) read(views_.base[id], step, made_in[views_.base[id]] != step);
+      }
+      for (const TensorId id : node.outputs) {
+        if (id != kAbsent && views_.base[id] == id) made_in[id] = step;
+      }
+    }
+    for (const TensorId id : graph_.outputs) read(views_.base[id], last_step(), true);
+    if (!autograd_) return;
+    for (NodeId position = 0; position < std::ssize(graph_.nodes); ++position) {
+      if (step_of_[position] >= 0) follow_saved(position);
+    }
+  }
+
+  void read(TensorId base, std::int32_t step, bool from_outside) {
+    last_read_[base] = std::max(last_read_[base], step);
+    if (from_outside) leaves_row_[base] = true;
+  }
+
+  void follow_saved(NodeId position) {
+    const EagerNode node = eager(position);
+    for (const TensorId id : saved_tensors(node)) {
+      if (was_copied(position, id)) continue;  // the copy is kept instead
+      const TensorId base = views_.base[id];
+      if (!runtime_.fuses || leaves_row_[base]) {
+        read(base, last_step(), true);
+        continue;
+      }
+      // What never was in memory is computed again from what came into its row.
+      for (const NodeId member : kernels_.rows[step_of_[position]].members) {
+        for (const TensorId input : graph_.nodes[member].inputs) {
+          if (input != kAbsent && leaves_row_[views_.base[input]]) read(views_.base[input], last_step(), true);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool was_copied(NodeId position, TensorId id) const {
+    const std::vector<TensorId>& casts = storage_.casts[position];
+    if (std::find(casts.begin(), casts.end(), id) != casts.end()) return true;
+    if (runtime_.fuses) return false;
+    const std::vector<EagerExtra> extras = eager_extras(eager(position));
+    return std::any_of(extras.begin(), extras.end(), [id](const EagerExtra& extra) { return extra.instead_of == id; });
+  }
+
+  void add_node(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    const std::int32_t step = step_of_[position];
+    const EagerNode as_eager = eager(position);
+    const bool is_recorded = autograd_ && as_eager.is_recorded();
+    add_casts(position, step, is_recorded);
+    for (const TensorId id : node.outputs) {
+      if (id == kAbsent) continue;
+      const bool stays_inside = runtime_.fuses && last_read_[id] >= 0 && !leaves_row_[id];
+      if (!stays_inside) add_block(size_bytes(id), step, std::max(step, last_read_[id]));
+    }
+    if (runtime_.fuses) return;
+    for (const EagerExtra& extra : eager_extras(as_eager)) {
+      add_block(extra.size_bytes, step, extra.is_kept && is_recorded ? last_step() : step);
+    }
+  }
+
+  // Autocast keeps its copy of a weight until it ends; its copy of an activation goes when the operator is done, unless
+  // backward needs it.
+  void add_casts(NodeId position, std::int32_t step, bool is_recorded) {
+    for (const TensorId id : storage_.casts[position]) {
+      const bool is_weight = graph_.tensors[id].is_weight();
+      if (is_weight) {
+        if (std::find(cached_weights_.begin(), cached_weights_.end(), id) != cached_weights_.end()) continue;
+        cached_weights_.push_back(id);
+      }
+      bool is_kept = is_weight;
+      if (is_recorded && !is_kept) {
+        const std::vector<TensorId> saved = saved_tensors(eager(position));
+        is_kept = std::find(saved.begin(), saved.end(), id) != saved.end();
+      }
+      const std::int64_t bytes_per_element = storage_.tensor_bits[id] > kHalfBits ? kHalfBytes : kSingleBytes;
+      add_block(graph_.tensors[id].num_elements() * bytes_per_element, step, is_kept ? last_step() : step);
+    }
+  }
+
+  void add_block(std::int64_t bytes, std::int32_t first, std::int32_t last) {
+    if (bytes > 0) plan_.blocks.push_back({bytes, first, last});
+  }
+
+  const Graph& graph_;
+  const Kernels& kernels_;
+  const Runtime& runtime_;
+  const bool autograd_;
+  Storage storage_;
+  ViewInfo views_;
+  std::vector<std::int32_t> step_of_;    // [nodes] the row that executes it; -1: none, it is a view
+  std::vector<bool> gradient_;           // [tensors]
+  std::vector<std::int32_t> last_read_;  // [tensors] of the memory that each owns
+  std::vector<bool> leaves_row_;         // [tensors] read outside the row that made it
+  std::vector<TensorId> cached_weights_;
+  MemoryPlan plan_;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Graph& graph, const Kernels& kernels, bool autograd) {
+  return Planner(graph, kernels, autograd).run();
+}
+
+MemoryPeak peak_of(const std::vector<MemoryBlock>& blocks, std::int32_t num_steps) {
+  std::vector<std::int64_t> change(num_steps + 1);
+  for (const MemoryBlock& block : blocks) {
+    change[block.first_step] += block.size_bytes;
+    change[block.last_step + 1] -= block.size_bytes;
+  }
+  MemoryPeak peak;
+  std::int64_t live = 0;
+  for (std::int32_t step = 0; step < num_steps; ++step) {
+    live += change[step];
+    if (live > peak.size_bytes) peak = {live, step};
+  }
+  return peak;
+}
+
+}  // namespace latpred
