@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "latpred/program.h"
+#include "readers/source.h"
+
+namespace latpred::readers {
+
+// A variable that the bodies of a statement read from the blocks around them.
+struct Capture {
+  std::size_t statement;
+  VariableId variable;
+};
+
+// Which statement of which block makes each variable; shared by all blocks of a program, so that a small body does not
+// pay for the size of the network around it.
+struct Producers {
+  std::vector<std::pair<std::int32_t, std::int32_t>> block_and_statement;  // by VariableId; block -1: none
+  std::int32_t num_blocks = 0;
+};
+
+// Puts producers before their consumers, keeping the file's order where that holds already. A cycle is refused with
+// one of its edges.
+void sort_statements(const Source& source, const std::vector<Variable>& variables,
+                     const std::vector<Capture>& captures, Producers& producers, Block& block);
+
+}  // namespace latpred::readers
