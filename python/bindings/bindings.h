@@ -22,5 +22,6 @@ void bind_reader(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_shapes(pybind11::module_& module);
+void bind_text(pybind11::module_& module);
 
 }  // namespace latpred

@@ -179,16 +179,16 @@ void bind_graph(py::module_& module) {
            "to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].")
       .def("to_pandas",
            [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
-             return call_python("latpred.tables", "graph_to_pandas", self, args, kwargs);
+             return call_python("latpred.graph", "to_pandas", self, args, kwargs);
            },
            "One row for each node. Needs latpred[data].")
       .def("__len__", [](const Graph& graph) { return graph.nodes.size(); })
       .def("__str__", &to_text)
       .def("__repr__", [](const py::object& self) {
-        return py::module_::import("latpred.tables").attr("graph_line")(self);
+        return py::module_::import("latpred.graph").attr("line")(self);
       })
       .def("_repr_html_", [](const py::object& self) {
-        return py::module_::import("latpred.tables").attr("graph_html")(self);
+        return py::module_::import("latpred.graph").attr("html")(self);
       });
 }
 

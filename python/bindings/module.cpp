@@ -4,6 +4,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The compiled part of latpred. Private: use the names of the latpred package.";
   module.attr("__version__") = LATPRED_VERSION;
   latpred::bind_error(module);
+  latpred::bind_text(module);
   latpred::bind_program(module);
   latpred::bind_graph(module);
   latpred::bind_operators(module);

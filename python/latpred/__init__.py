@@ -1,2 +1,63 @@
-"""latpred: latency, memory, energy and MIG slice of a neural network on a device, predicted from its file."""
-from latpred._core import *
+"""Latency, memory, energy and MIG slice of a neural network on a device, predicted from its file.
+
+import latpred
+
+p = latpred.predict("resnet50.onnx", batch=32, device="A100")
+p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
+"""
+
+from latpred._core import Graph, __version__
+try:
+    from latpred._core import GraphBuilder
+except ImportError:  # while the layers are being written
+    pass
+from latpred.api import (
+    devices,
+    frameworks,
+    load,
+    operators,
+    precisions,
+    predict,
+    predict_many,
+    predictors,
+    runtimes,
+)
+from latpred.errors import (
+    CheckpointError,
+    InvalidArgumentError,
+    LatpredError,
+    MissingDependencyError,
+    ModelFileError,
+    ProfilerError,
+    ShapeError,
+    UnsupportedOperatorError,
+)
+from latpred.prediction import Fit, Prediction, PredictionTable
+from latpred.tables import Table
+
+__all__ = [
+    "CheckpointError",
+    "Fit",
+    "Graph",
+    "GraphBuilder",
+    "InvalidArgumentError",
+    "LatpredError",
+    "MissingDependencyError",
+    "ModelFileError",
+    "Prediction",
+    "PredictionTable",
+    "ProfilerError",
+    "ShapeError",
+    "Table",
+    "UnsupportedOperatorError",
+    "__version__",
+    "devices",
+    "frameworks",
+    "load",
+    "operators",
+    "precisions",
+    "predict",
+    "predict_many",
+    "predictors",
+    "runtimes",
+]

@@ -1,0 +1,5 @@
+import sys
+
+from latpred.cli import main
+
+sys.exit(main())

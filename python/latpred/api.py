@@ -1,0 +1,376 @@
+"""The functions that a user calls. Arguments are checked here; the answers come from the compiled part."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from latpred import _core
+from latpred._core import Graph
+from latpred.errors import InvalidArgumentError
+from latpred.inputs import Inputs, parse_inputs
+from latpred.prediction import Prediction, PredictionTable
+from latpred.tables import Column, Table, number_column, scaled, text_column
+
+if TYPE_CHECKING:
+    from latpred._core import PredictRequest, Session
+
+Path = str | os.PathLike[str]
+
+
+@cache
+def _session() -> Session:
+    return _core.Session(os.path.join(os.path.dirname(__file__), "data"))
+
+
+def load(
+    path: Path | None = None,
+    *,
+    model: Any = None,
+    framework: str | None = None,
+    batch: int = 1,
+    input: Inputs = None,
+    allow_pickle: bool = False,
+) -> Graph:
+    """The Graph of a model file: every operator with its sizes and costs, at this batch.
+
+    path: the file; weights are not read and nothing in it is executed.
+    framework: a name in frameworks(); None: the content decides.
+    input: sizes without the batch where the file leaves them open or others are wanted: "3,224,224",
+        "128:int64", (3, 224, 224), or {input name: one of these}.
+    allow_pickle: let files that execute code when read do so; no file format read so far needs it.
+    """
+    _refuse_model(model)
+    _check_flag("allow_pickle", allow_pickle)
+    if path is None:
+        raise InvalidArgumentError("load() needs path=, the model file to read")
+    return _resolve(_read(path, framework), _check_batch(batch), input)
+
+
+def predict(
+    path: Path | None = None,
+    *,
+    model: Any = None,
+    graph: Graph | None = None,
+    framework: str | None = None,
+    batch: int | None = None,
+    input: Inputs = None,
+    device: str = "A100",
+    partition: str | None = None,
+    runtime: str | None = None,
+    precision: str = "default",
+    input_on: str = "device",
+    autograd: bool = False,
+    predictor: str | None = None,
+    calibration: Any = None,
+    mig_rule: str = "memory",
+    allow_pickle: bool = False,
+    strict: bool = False,
+) -> Prediction:
+    """Predicts one call of a network on a device: latency, peak memory, energy, MIG profile.
+
+    Give the network as path= (a model file) or graph= (from load, GraphBuilder or with_batch).
+
+    batch: items in the call; None: 1 for a file, its own for a Graph.
+    device: a name or alias in devices(). partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
+    runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
+    input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
+    autograd: keep what a backward pass needs (memory only).
+    predictor: a name in predictors(); None: the best that covers the case.
+    mig_rule: "memory" (the smallest profile that holds the upper end of the memory interval) or "dippm".
+    strict: refuse what lies outside of what was measured.
+    framework, input, allow_pickle: as in load().
+    """
+    _refuse_calibration(calibration)
+    _refuse_model(model)
+    _check_flag("allow_pickle", allow_pickle)
+    given = [name for name, value in (("path", path), ("graph", graph)) if value is not None]
+    if len(given) != 1:
+        found = "both path= and graph=" if given else "neither"
+        raise InvalidArgumentError(f"predict() needs exactly one of path= and graph=, got {found}")
+    request = make_request(
+        device=device,
+        partition=partition,
+        runtime=runtime,
+        precision=precision,
+        input_on=input_on,
+        autograd=autograd,
+        predictor=predictor,
+        mig_rule=mig_rule,
+        strict=strict,
+    )
+    if graph is not None:
+        _check_graph(graph)
+        _refuse_with_graph(framework=framework, input=input)
+        if batch is not None and _check_batch(batch) != graph.batch:
+            graph = graph.with_batch(batch)
+    else:
+        graph = load(path, framework=framework, batch=1 if batch is None else batch, input=input)
+    session = _session()
+    return Prediction(session.predict(graph, request), graph, request, session)
+
+
+def predict_many(
+    graphs_or_paths: Iterable[Graph | Path],
+    *,
+    batches: int | Iterable[int] | None = None,
+    devices: str | Iterable[str] = ("A100",),
+    framework: str | None = None,
+    input: Inputs = None,
+    partition: str | None = None,
+    runtime: str | None = None,
+    precision: str = "default",
+    input_on: str = "device",
+    autograd: bool = False,
+    predictor: str | None = None,
+    mig_rule: str = "memory",
+    strict: bool = False,
+    num_threads: int | None = None,
+) -> PredictionTable:
+    """Predicts every network at every batch on every device, in that order, on several threads.
+
+    batches: None: 1 for a file, its own for a Graph. num_threads: None: one for each core.
+    The other arguments are those of predict() and hold for all.
+    """
+    if isinstance(graphs_or_paths, (str, os.PathLike, Graph)):
+        raise InvalidArgumentError("predict_many() takes a list of graphs or paths; for one network use predict()")
+    wanted_batches = None if batches is None else _as_list("batches", batches, int)
+    if wanted_batches is not None:
+        wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
+    requests = [
+        make_request(
+            device=device,
+            partition=partition,
+            runtime=runtime,
+            precision=precision,
+            input_on=input_on,
+            autograd=autograd,
+            predictor=predictor,
+            mig_rule=mig_rule,
+            strict=strict,
+        )
+        for device in _as_list("devices", devices, str)
+    ]
+    threads = 0 if num_threads is None else _check_count("num_threads", num_threads)
+
+    def at_batches(item: Graph | Path) -> list[Graph]:
+        if isinstance(item, Graph):
+            _refuse_with_graph(framework=framework, input=input)
+            sizes = [item.batch] if wanted_batches is None else wanted_batches
+            return [item if size == item.batch else item.with_batch(size) for size in sizes]
+        program = _read(item, framework)
+        return [_resolve(program, size, input) for size in wanted_batches or [1]]
+
+    graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
+    session = _session()
+    answers = session.predict_many(graphs, requests, threads)
+    pairs = ((graph, request) for graph in graphs for request in requests)
+    return PredictionTable(
+        [
+            Prediction(answer, graph, request, session)
+            for answer, (graph, request) in zip(answers, pairs, strict=True)
+        ]
+    )
+
+
+def _map_threads(function: Any, items: list[Any], num_threads: int) -> list[Any]:
+    """Reading and shapes run without the interpreter lock, so that threads help from a few files on."""
+    if len(items) < 2 or num_threads == 1:
+        return [function(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(num_threads or os.cpu_count()) as pool:
+        return list(pool.map(function, items))
+
+
+def make_request(
+    *,
+    device: str,
+    partition: str | None,
+    runtime: str | None,
+    precision: str,
+    input_on: str,
+    autograd: bool,
+    predictor: str | None,
+    mig_rule: str,
+    strict: bool,
+) -> PredictRequest:
+    """The request in the compiled part's words; names are looked up there."""
+    return _core.PredictRequest(
+        device=_check_text("device", device),
+        partition="" if partition is None else _check_text("partition", partition),
+        runtime="" if runtime is None else _check_text("runtime", runtime),
+        precision=_check_text("precision", precision),
+        input_on=_check_text("input_on", input_on),
+        autograd=_check_flag("autograd", autograd),
+        predictor="" if predictor is None else _check_text("predictor", predictor),
+        mig_rule=_check_text("mig_rule", mig_rule),
+        strict=_check_flag("strict", strict),
+    )
+
+
+def _read(path: Path, framework: str | None) -> _core.Program:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgumentError(
+            f"path must be the name of a model file, got {type(path).__name__}; a loaded Graph goes to graph="
+        )
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"path must be text, got {name!r}")
+    return _core.read_program(name, "" if framework is None else _check_text("framework", framework))
+
+
+def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:
+    only, by_name = parse_inputs(input)
+    return _core.resolve(program, batch, only, by_name)
+
+
+def _refuse_model(model: Any) -> None:
+    if model is not None:
+        raise InvalidArgumentError(
+            f"model= (a live object, here {type(model).__name__}) is not read by latpred {_core.__version__}; "
+            "export it to an ONNX file and pass path=, or build it with latpred.GraphBuilder and pass graph="
+        )
+
+
+def _refuse_calibration(calibration: Any) -> None:
+    if calibration is not None:
+        raise InvalidArgumentError(
+            f"calibration= is not part of latpred {_core.__version__}; leave it out: "
+            "the prediction then rests on the shipped measurements alone"
+        )
+
+
+def _refuse_with_graph(**arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgumentError(
+                f"{name}= says how to read a file; a Graph has been read already: give {name}= to load()"
+            )
+
+
+def _check_graph(graph: Any) -> None:
+    if not isinstance(graph, Graph):
+        raise InvalidArgumentError(
+            f"graph must be a latpred.Graph, from load() or GraphBuilder, got {type(graph).__name__}; "
+            "a model file goes to path="
+        )
+
+
+def _check_text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise InvalidArgumentError(f"{name} must be text, got {value!r}")
+
+
+def _check_flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgumentError(f"{name} must be True or False, got {value!r}")
+
+
+def _check_count(name: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        count = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}") from None
+    if not 1 <= count < 2**63:
+        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}")
+    return count
+
+
+def _check_batch(batch: Any, name: str = "batch") -> int:
+    return _check_count(name, batch)
+
+
+def _as_list(name: str, value: Any, kind: type) -> list[Any]:
+    values = [value] if isinstance(value, kind) or not isinstance(value, Iterable) else list(value)
+    if not values:
+        raise InvalidArgumentError(f"{name} is empty; give at least one")
+    return values
+
+
+# The tables.
+
+
+def frameworks() -> list[str]:
+    """Frameworks whose files can be read."""
+    return _core.frameworks()
+
+
+def devices() -> Table[_core.Device]:
+    """The devices that can be predicted for; devices()["A100"] finds one by name or alias."""
+    return _DeviceTable(_core.devices(), _DEVICE_COLUMNS, what="device")
+
+
+class _DeviceTable(Table[_core.Device]):
+    def _find(self, name: str) -> _core.Device:
+        return _core.device(name)
+
+
+def operators() -> Table[_core.Operator]:
+    """The operators that are known."""
+    return Table(_core.operators(), _OPERATOR_COLUMNS, what="operator")
+
+
+def predictors() -> Table[_core.Predictor]:
+    """What can answer: predictor=."""
+    return Table(_core.predictors(), _NAME_COLUMNS, what="predictor")
+
+
+def runtimes() -> Table[_core.Runtime]:
+    """What executes the network on the device: runtime=."""
+    return Table(_core.runtimes(), _RUNTIME_COLUMNS, what="runtime")
+
+
+def precisions() -> Table[_core.Precision]:
+    """The arithmetic that can be asked for: precision=."""
+    return Table(_core.precisions(), _NAME_COLUMNS, what="precision")
+
+
+_NAME_COLUMNS: Sequence[Column[Any]] = (text_column("name"), text_column("description"))
+
+_OPERATOR_COLUMNS: Sequence[Column[Any]] = (
+    number_column("id", text=str),
+    text_column("name"),
+    text_column("family"),
+    text_column("cost_kind"),
+    number_column("flops_per_element", text=scaled),
+)
+
+_RUNTIME_COLUMNS: Sequence[Column[Any]] = (
+    text_column("name"),
+    text_column("description"),
+    Column("fuses", lambda row: row.fuses, text=lambda fuses: "yes" if fuses else "no", is_left=True),
+    Column(
+        "devices",
+        lambda row: " and ".join(word for word, runs in (("GPU", row.on_gpu), ("CPU", row.on_cpu)) if runs),
+        is_left=True,
+    ),
+    Column("precisions", lambda row: ["default", *row.precisions], text=", ".join, is_left=True),
+)
+
+_DEVICE_COLUMNS: Sequence[Column[Any]] = (
+    text_column("name"),
+    text_column("architecture"),
+    Column("kind", lambda row: "GPU" if row.is_gpu else "CPU", is_left=True),
+    number_column("sms", "SMs"),
+    number_column("memory_bytes", "memory", lambda value: scaled(value, "B")),
+    number_column("bandwidth_bytes_per_s", "bandwidth", lambda value: scaled(value, "B/s")),
+    number_column("l2_bytes", "L2", lambda value: scaled(value, "B"), is_shown=False),
+    number_column("fp32_flops_per_s", "fp32 FLOP/s", scaled),
+    number_column("tf32_flops_per_s", "tf32 FLOP/s", scaled, is_shown=False),
+    number_column("fp16_flops_per_s", "fp16 FLOP/s", scaled),
+    number_column("bf16_flops_per_s", "bf16 FLOP/s", scaled, is_shown=False),
+    number_column("int8_ops_per_s", "int8 op/s", scaled),
+    number_column("fp8_flops_per_s", "fp8 FLOP/s", scaled, is_shown=False),
+    number_column("power_limit_w", "power limit W"),
+    Column("has_mig", lambda row: row.has_mig, "MIG", lambda mig: "yes" if mig else "no", is_left=True),
+    text_column("source", is_shown=False),
+    text_column("note", is_shown=False),
+)

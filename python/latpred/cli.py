@@ -1,0 +1,318 @@
+"""The command line: the same words as the Python functions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from latpred import _core, api
+from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.tables import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from latpred.prediction import Prediction
+
+EXIT_ERROR = 2
+_SHOWN_KERNELS = 10  # of --kernels without a number, and of explain
+_SHOWN_NODES = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit code is 0, or 2 after an error that is printed as one line."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+        sys.stdout.flush()
+    except LatpredError as error:
+        print(f"latpred: error: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough; keep Python's own flush at exit from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+# The words.
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="latpred", description="Latency, memory, energy and MIG slice of a neural network, predicted from its file."
+    )
+    parser.add_argument("--version", action="version", version=f"latpred {_core.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    predict = commands.add_parser("predict", help="predict one call of a network on a device")
+    _add_network(predict)
+    _add_request(predict)
+    predict.add_argument(
+        "--kernels",
+        type=_count,
+        nargs="?",
+        const=_SHOWN_KERNELS,
+        metavar="N",
+        help=f"show the N longest kernels (default {_SHOWN_KERNELS})",
+    )
+    predict.add_argument("--partitions", action="store_true", help="show every MIG profile of the device")
+    predict.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    predict.set_defaults(command=_predict)
+
+    inspect = commands.add_parser("inspect", help="show what a model file holds")
+    _add_network(inspect)
+    inspect.add_argument(
+        "--nodes",
+        type=_count,
+        nargs="?",
+        const=_SHOWN_NODES,
+        metavar="N",
+        help=f"show the first N nodes (default {_SHOWN_NODES})",
+    )
+    inspect.add_argument("--onnx", metavar="FILE", help="write the network as an ONNX file without weights")
+    inspect.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    inspect.set_defaults(command=_inspect)
+
+    devices = commands.add_parser("devices", help="list the devices, or show one")
+    devices.add_argument("name", nargs="?", metavar="NAME", help="a device, by name or alias")
+    devices.set_defaults(command=_devices)
+
+    explain = commands.add_parser("explain", help="show where the time and the memory go, and what would change them")
+    _add_network(explain)
+    _add_request(explain)
+    explain.set_defaults(command=_explain)
+    return parser
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the network")
+    group.add_argument("path", metavar="FILE", help="the model file")
+    group.add_argument("--framework", help=f"what the file is: {', '.join(api.frameworks())} (default: its content)")
+    group.add_argument("--batch", type=_count, default=1, metavar="N", help="items in the call (default 1)")
+    group.add_argument(
+        "--input",
+        action="append",
+        metavar="SIZES",
+        help="sizes without the batch: 3,224,224 or 128:int64; NAME=SIZES, repeated, for several inputs",
+    )
+    group.add_argument("--allow-pickle", action="store_true", help="let files that execute code when read do so")
+
+
+def _add_request(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("where and how it runs")
+    group.add_argument("--device", default="A100", metavar="NAME", help="see latpred devices (default A100)")
+    group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
+    runtimes = ", ".join(row.name for row in api.runtimes())
+    group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: the device's)")
+    precisions = ", ".join(row.name for row in api.precisions())
+    group.add_argument("--precision", default="default", metavar="NAME", help=precisions)
+    group.add_argument(
+        "--input-on", default="device", metavar="PLACE", help="where the input lies: device, pinned, pageable"
+    )
+    group.add_argument("--autograd", action="store_true", help="keep what a backward pass needs (memory)")
+    predictors = ", ".join(row.name for row in api.predictors())
+    group.add_argument("--predictor", metavar="NAME", help=f"{predictors} (default: the best that covers the case)")
+    group.add_argument("--mig-rule", default="memory", metavar="RULE", help="memory or dippm")
+    group.add_argument("--strict", action="store_true", help="refuse what lies outside of what was measured")
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
+    return value
+
+
+def parse_input_words(words: Sequence[str] | None) -> str | dict[str, str] | None:
+    """--input words in the form that input= takes."""
+    if not words:
+        return None
+    pairs = [word.rpartition("=") for word in words]
+    unnamed = [word for word, (name, _, _) in zip(words, pairs, strict=True) if not name]
+    if not unnamed:
+        return {name: sizes for name, _, sizes in pairs}
+    if len(words) == 1:
+        return words[0]
+    raise InvalidArgumentError(f"--input {unnamed[0]}: with several inputs each needs its name, as NAME={unnamed[0]}")
+
+
+def _network_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "path": options.path,
+        "framework": options.framework,
+        "batch": options.batch,
+        "input": parse_input_words(options.input),
+        "allow_pickle": options.allow_pickle,
+    }
+
+
+def _request_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    names = (
+        "device partition runtime precision input_on autograd predictor mig_rule strict"  # as in api.predict
+    )
+    return {name: getattr(options, name) for name in names.split()}
+
+
+# The commands.
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # A pipe or a file gets whole rows, not those of an 80-column terminal.
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def _predict(options: argparse.Namespace) -> None:
+    prediction = api.predict(**_network_arguments(options), **_request_arguments(options))
+    if options.json:
+        answer = prediction.to_dict()
+        if options.kernels:
+            answer["kernels"] = _longest(prediction, options.kernels).to_dicts()
+        if options.partitions:
+            answer["partitions"] = prediction.partitions.to_dicts()
+        print(json.dumps(answer, indent=2))
+        return
+    console = _console()
+    _print_prediction(console, prediction)
+    if options.kernels:
+        _print_table(console, f"The {options.kernels} longest kernels", _longest(prediction, options.kernels))
+    if options.partitions:
+        _print_partitions(console, prediction)
+
+
+def _inspect(options: argparse.Namespace) -> None:
+    from latpred import graph as graph_text
+
+    graph = api.load(**_network_arguments(options))
+    if options.onnx:
+        graph.to_onnx(options.onnx)
+    if options.json:
+        description: dict[str, Any] = dict(
+            name=graph_text.name(graph),
+            hash=graph.hash,
+            batch=graph.batch,
+            format=graph.source.format,
+            producer=graph.source.producer,
+            inputs=[_tensor_dict(tensor) for tensor in graph.inputs],
+            outputs=[_tensor_dict(tensor) for tensor in graph.outputs],
+            num_nodes=len(graph),
+            operators=graph.operators,
+            macs=graph.macs,
+            flops=graph.flops,
+            num_parameters=graph.num_parameters,
+            num_statistics=graph.num_statistics,
+            weight_bytes=graph.weight_bytes,
+            warnings=graph.warnings,
+        )
+        if options.nodes:
+            description["nodes"] = graph_text.nodes_table(graph)[: options.nodes].to_dicts()
+        print(json.dumps(description, indent=2))
+        return
+    console = _console()
+    _print_pairs(console, graph_text.facts(graph))
+    if options.nodes:
+        _print_table(console, "Nodes in execution order", graph_text.nodes_table(graph)[: options.nodes])
+
+
+def _tensor_dict(tensor: Any) -> dict[str, Any]:
+    return {"name": tensor.name, "shape": list(tensor.shape), "dtype": tensor.dtype}
+
+
+def _devices(options: argparse.Namespace) -> None:
+    from latpred.device import aliases_text, facts, partitions_table
+
+    console = _console()
+    if options.name is None:
+        console.print(api.devices().rich())
+        console.print(aliases_text())
+        return
+    device = api.devices()[options.name]
+    _print_pairs(console, facts(device))
+    profiles = partitions_table(device)
+    if profiles:
+        _print_table(console, "MIG profiles, smallest first", profiles)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    from latpred import explain
+
+    prediction = api.predict(**_network_arguments(options), **_request_arguments(options))
+    console = _console()
+    _print_prediction(console, prediction)
+    _print_table(console, "Time by kind of kernel", explain.time_by_kind(prediction))
+    _print_table(console, f"The {_SHOWN_KERNELS} longest kernels", _longest(prediction, _SHOWN_KERNELS))
+    _print_table(console, "Memory", explain.memory_parts(prediction))
+    if prediction.partitions:
+        _print_partitions(console, prediction)
+    _print_table(console, "What would change the answer", explain.alternatives(prediction))
+
+
+def _longest(prediction: Prediction, count: int) -> Table[Any]:
+    from latpred.prediction import KERNEL_COLUMNS
+
+    kernels = sorted(prediction.kernels, key=lambda kernel: -kernel.latency_ms)
+    return Table(kernels[:count], KERNEL_COLUMNS, what="kernel")
+
+
+# Printing.
+
+
+def _print_prediction(console: Console, prediction: Prediction) -> None:
+    from rich.text import Text
+
+    console.print(Text(prediction.headline(), style="bold"))
+    facts = Table(
+        prediction.facts(),
+        [_nth_column(0, ""), _nth_column(1, "predicted"), _nth_column(2, "80 % interval"), _nth_column(3, "how")],
+    )
+    console.print(facts.rich())
+    for note in prediction.coverage:
+        console.print(Text(f"outside: {note}", style="yellow"))
+    if prediction.unknown_operators:
+        console.print(Text(f"unknown operators: {', '.join(prediction.unknown_operators)}", style="yellow"))
+    for warning in prediction.graph.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))
+
+
+def _print_partitions(console: Console, prediction: Prediction) -> None:
+    if prediction.partitions:
+        _print_table(console, f"MIG profiles of {prediction.device}", prediction.partitions)
+    else:
+        console.print(f"{prediction.device} has no MIG")
+
+
+def _print_table(console: Console, title: str, table: Table[Any]) -> None:
+    from rich.text import Text
+
+    console.print(Text(title, style="bold"))
+    console.print(table.rich())
+
+
+def _print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable.grid(padding=(0, 2))
+    for heading, text in pairs:
+        grid.add_row(Text(heading, style="bold"), Text(text))
+    console.print(grid)
+
+
+def _nth_column(index: int, heading: str) -> Any:
+    from latpred.tables import Column
+
+    return Column(heading or "quantity", lambda row: row[index], heading or " ", is_left=True)
+
+
+__all__ = ["main"]

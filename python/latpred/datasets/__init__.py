@@ -1,0 +1,1 @@
+"""Measurements in one row format, and the recipes that rebuild what was measured."""

@@ -1,0 +1,135 @@
+"""Recipes: short texts from which a measured network is rebuilt, "op:gemm?m=8&n=16&k=32"."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Protocol
+from urllib.parse import parse_qsl, urlencode
+
+from latpred.errors import InvalidArgumentError
+
+Variable = int
+
+
+class Builder(Protocol):
+    """The part of latpred.GraphBuilder that recipes use."""
+
+    def input(self, name: str, sizes: Sequence[int], dtype: str = "float32") -> Variable: ...
+    def parameter(self, shape: Sequence[int], dtype: str = "float32") -> Variable: ...
+    def apply(self, operator: str, inputs: object, *, num_outputs: int = 1, **attributes: object) -> Variable: ...
+    def output(self, variable: Variable) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """A kind ("op", "anb"), a name in it, and its parameters."""
+
+    kind: str
+    name: str
+    parameters: dict[str, str]
+
+    def __str__(self) -> str:
+        tail = f"?{urlencode(self.parameters, safe=',')}" if self.parameters else ""
+        return f"{self.kind}:{self.name}{tail}"
+
+    def integer(self, name: str, fallback: int | None = None) -> int:
+        """The parameter as a whole number; a missing one without a fallback is an error."""
+        text = self.parameters.get(name)
+        if text is None:
+            if fallback is None:
+                raise InvalidArgumentError(f"recipe '{self}' lacks '{name}'; it has {', '.join(self.parameters)}")
+            return fallback
+        return int(text)
+
+
+def parse(text: str) -> Recipe:
+    """Reads "kind:name?key=value&key=value"."""
+    kind, colon, rest = text.partition(":")
+    name, _, query = rest.partition("?")
+    if not colon or not name:
+        raise InvalidArgumentError(f"'{text}' is no recipe; expected kind:name?key=value, as op:gemm?m=8&n=16&k=32")
+    return Recipe(kind, name, dict(parse_qsl(query, strict_parsing=True)) if query else {})
+
+
+def _gemm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    """[batch, k] x [k, n], the batch being m."""
+    x = net.input("x", (recipe.integer("k"),), dtype)
+    inputs = [x, net.parameter((recipe.integer("n"), recipe.integer("k")), dtype)]
+    if recipe.integer("bias", 0):
+        inputs.append(net.parameter((recipe.integer("n"),), dtype))
+    return net.apply("gemm", inputs, transB=1)
+
+
+def _bmm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    a = net.input("a", (recipe.integer("m"), recipe.integer("k")), dtype)
+    b = net.input("b", (recipe.integer("k"), recipe.integer("n")), dtype)
+    return net.apply("matmul", [a, b])
+
+
+def _conv(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    kernel, size, groups = recipe.integer("kernel"), recipe.integer("size"), recipe.integer("groups", 1)
+    channels = recipe.integer("cin")
+    x = net.input("x", (channels, size, size), dtype)
+    inputs = [x, net.parameter((recipe.integer("cout"), channels // groups, kernel, kernel), dtype)]
+    if recipe.integer("bias", 0):
+        inputs.append(net.parameter((recipe.integer("cout"),), dtype))
+    stride, pad = recipe.integer("stride", 1), recipe.integer("pad", 0)
+    return net.apply("conv", inputs, strides=[stride] * 2, pads=[pad] * 4, group=groups, kernel_shape=[kernel] * 2)
+
+
+def _unary(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    x = net.input("x", (recipe.integer("h"),), dtype)
+    return net.apply(recipe.name, [x])
+
+
+def _binary(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    x = net.input("x", (recipe.integer("h"),), dtype)
+    scalar = recipe.integer("scalar", 0)
+    y = net.parameter((1,), dtype) if scalar else net.input("y", (recipe.integer("h"),), dtype)
+    return net.apply(recipe.name, [x, y])
+
+
+def _softmax(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    return net.apply("softmax", [net.input("x", (recipe.integer("h"),), dtype)], axis=-1)
+
+
+def _layer_norm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+    h = recipe.integer("h")
+    x = net.input("x", (h,), dtype)
+    return net.apply("layer_norm", [x, net.parameter((h,), dtype), net.parameter((h,), dtype)], axis=-1)
+
+
+_OPERATORS: dict[str, Callable[[Builder, Recipe, str], Variable]] = {
+    "gemm": _gemm,
+    "bmm": _bmm,
+    "conv": _conv,
+    "relu": _unary,
+    "gelu": _unary,
+    "tanh": _unary,
+    "add": _binary,
+    "mul": _binary,
+    "div": _binary,
+    "pow": _binary,
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+}
+
+
+def build_operator(net: Builder, recipe: Recipe) -> None:
+    """Puts the single operator of an "op:" recipe into `net`; the batch is its first dimension."""
+    rule = _OPERATORS.get(recipe.name)
+    if rule is None:
+        raise InvalidArgumentError(f"recipe '{recipe}': unknown operator; valid: {', '.join(_OPERATORS)}")
+    net.output(rule(net, recipe, recipe.parameters.get("dtype", "float32")))
+
+
+def build(net: Builder, recipe: Recipe) -> None:
+    """Puts the network of `recipe` into `net`."""
+    from latpred.datasets import accel_nasbench
+
+    kinds = {"op": build_operator, "anb": accel_nasbench.build}
+    rule = kinds.get(recipe.kind)
+    if rule is None:
+        raise InvalidArgumentError(f"recipe '{recipe}': unknown kind '{recipe.kind}'; valid: {', '.join(kinds)}")
+    rule(net, recipe)

@@ -1,0 +1,63 @@
+"""One row format for every source of measurements."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY_LENGTH = 16  # hexadecimal digits of a row's id: 64 bits
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One measured number: what ran, where, how it was measured, and who says so. Seconds, bytes, joules."""
+
+    recipe: str  # rebuilds the network: "op:gemm?m=8&n=16&k=32", "anb:e=6,...&size=256"
+    family: str  # what is left out together: "gemm", "anb"
+    batch: int
+    input: str  # sizes of one item: "3,256,256"; empty where the recipe says all
+    device: str  # the device table's name
+    runtime: str
+    runtime_version: str
+    precision: str
+    value: float
+    source: str
+    licence: str
+    protocol: str  # how it was measured, in words
+    quantity: str = "latency_s"
+    device_fingerprint: str = ""  # of a machine that we measured ourselves
+    partition: str = ""
+    layout: str = "nchw"
+    input_on: str = "device"
+    autograd: bool = False
+    noise: float | None = None  # standard deviation over value
+    samples: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for the same measurement, whatever was measured: "same rows" means the same ids, each once."""
+        key = "|".join(
+            str(part)
+            for part in (
+                self.source, self.recipe, self.batch, self.input, self.device, self.device_fingerprint, self.partition,
+                self.runtime, self.runtime_version, self.precision, self.layout, self.input_on, self.autograd,
+                self.quantity,
+            )
+        )  # fmt: skip
+        return hashlib.sha256(key.encode()).hexdigest()[:KEY_LENGTH]
+
+
+COLUMNS = ("id", *(field.name for field in dataclasses.fields(Row)))
+
+
+def to_table(rows: Iterable[Row]) -> pd.DataFrame:
+    """The rows as a table sorted by id; the first of several rows with one id stays."""
+    import pandas as pd
+
+    table = pd.DataFrame([(row.id, *dataclasses.astuple(row)) for row in rows], columns=list(COLUMNS))
+    return table.drop_duplicates("id").sort_values("id", ignore_index=True)

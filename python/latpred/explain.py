@@ -1,0 +1,139 @@
+"""Where the time and the memory of a prediction go, and what would change them. Every number is a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from latpred import _core
+from latpred.errors import LatpredError
+from latpred.tables import Column, Table, number_column, scaled, text_column
+
+if TYPE_CHECKING:
+    from latpred.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class KindShare:
+    """All kernels of one kind."""
+
+    kind: str
+    kernels: int
+    latency_ms: float
+    share: float
+    compute_bound_share: float  # of this kind's time
+    flops: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    name: str
+    size_mb: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The same network, one thing changed."""
+
+    change: str
+    latency_ms: float
+    throughput_per_s: float
+    memory_mb: float
+    energy_j: float | None
+    provenance: str | None
+
+
+def time_by_kind(prediction: Prediction) -> Table[KindShare]:
+    """The longest first; shares add up to 1."""
+    groups: dict[str, list[Any]] = {}
+    for kernel in prediction.kernels:
+        groups.setdefault(kernel.kind, []).append(kernel)
+    rows = []
+    for kind, kernels in groups.items():
+        latency_ms = sum(kernel.latency_ms for kernel in kernels)
+        bound_ms = sum(kernel.latency_ms for kernel in kernels if kernel.bound == "compute")
+        rows.append(
+            KindShare(
+                kind=kind,
+                kernels=sum(kernel.repeat for kernel in kernels if kernel.bound),
+                latency_ms=latency_ms,
+                share=latency_ms / prediction.latency_ms,
+                compute_bound_share=bound_ms / latency_ms if latency_ms else 0,
+                flops=sum(kernel.flops * kernel.repeat for kernel in kernels),
+                bytes=sum(kernel.bytes * kernel.repeat for kernel in kernels),
+            )
+        )
+    rows.sort(key=lambda row: -row.latency_ms)
+    columns: list[Column[KindShare]] = [
+        text_column("kind"),
+        number_column("kernels", text=str),
+        number_column("latency_ms", "ms"),
+        number_column("share", text=lambda share: f"{share:.1%}"),
+        number_column("compute_bound_share", "compute-bound", lambda share: f"{share:.0%}"),
+        number_column("flops", "FLOPs", scaled),
+        number_column("bytes", text=scaled),
+    ]
+    return Table(rows, columns, what="kind")
+
+
+def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
+    rows = [
+        MemoryPart(name.removesuffix("_mb"), size_mb, size_mb / prediction.memory_mb)
+        for name, size_mb in prediction.memory_parts.items()
+    ]
+    columns: list[Column[MemoryPart]] = [
+        text_column("name", "part"),
+        number_column("size_mb", "MB"),
+        number_column("share", text=lambda share: f"{share:.1%}"),
+    ]
+    return Table(rows, columns, what="part")
+
+
+def alternatives(prediction: Prediction) -> Table[Alternative]:
+    """The answer at other precisions, runtimes and batches; a change that is refused is left out."""
+    from latpred.api import predict, runtimes
+
+    graph = prediction.graph
+    runtime = runtimes()[prediction.runtime]
+    is_gpu = _core.device(prediction.device).is_gpu
+    changes: list[tuple[str, dict[str, Any]]] = [("as asked", {})]
+    changes += [
+        (f"precision {name}", {"precision": name}) for name in runtime.precisions if name != prediction.precision
+    ]
+    changes += [
+        (f"runtime {row.name}", {"runtime": row.name})
+        for row in runtimes()
+        if row.name != prediction.runtime and (row.on_gpu if is_gpu else row.on_cpu)
+    ]
+    changes += [
+        (f"batch {batch}", {"batch": batch})
+        for batch in (graph.batch // 2, graph.batch * 2, graph.batch * 4)
+        if batch >= 1
+    ]
+    rows = []
+    for words, changed in changes:
+        try:
+            other = predict(graph=graph, **{**prediction.asked(), **changed})
+        except LatpredError:
+            continue
+        rows.append(
+            Alternative(
+                words,
+                other.latency_ms,
+                other.throughput_per_s,
+                other.memory_mb,
+                other.energy_j,
+                other.provenance["latency_ms"],
+            )
+        )
+    columns: list[Column[Alternative]] = [
+        text_column("change"),
+        number_column("latency_ms", "ms"),
+        number_column("throughput_per_s", "per s"),
+        number_column("memory_mb", "MB"),
+        number_column("energy_j", "J"),
+        text_column("provenance"),
+    ]
+    return Table(rows, columns, what="change")

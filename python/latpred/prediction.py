@@ -1,0 +1,496 @@
+"""The answer: plain values in the units that their names say, tables when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from latpred import _core
+from latpred.graph import name as graph_name
+from latpred.tables import Column, Table, html_table, number, number_column, scaled, text_column
+
+if TYPE_CHECKING:
+    import pandas
+
+    from latpred._core import Answer, Graph, PredictRequest, Session
+
+MEGABYTE = 1e6
+MEBIBYTE = 2.0**20
+MILLISECONDS_PER_S = 1e3
+
+Pair = tuple[float, float]
+
+
+def _scaled_pair(pair: Pair, factor: float) -> Pair:
+    return pair[0] * factor, pair[1] * factor
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One row of `Prediction.kernels`; latency_ms of all rows add up to the prediction's."""
+
+    name: str
+    kind: str  # a cost kind, or "host_wait", "input_copy"
+    latency_ms: float
+    share: float  # of the prediction's latency
+    bound: str  # "compute" or "memory"; empty for what is no kernel
+    arithmetic: str
+    repeat: int
+    roofline_ms: float  # what the device's peak rates allow
+    macs: float
+    flops: float
+    bytes: float
+    m: float
+    n: float
+    k: float
+    tiles: float
+    waves: float
+    members: tuple[str, ...]  # nodes of the graph
+
+
+KERNEL_COLUMNS: list[Column[Kernel]] = [
+    text_column("name", "kernel"),
+    text_column("kind"),
+    number_column("latency_ms", "ms"),
+    number_column("share", text=lambda share: f"{share:.1%}"),
+    text_column("bound"),
+    text_column("arithmetic"),
+    number_column("repeat", text=str, is_shown=False),
+    number_column("roofline_ms", "roofline ms"),
+    number_column("macs", "MACs", scaled, is_shown=False),
+    number_column("flops", "FLOPs", scaled),
+    number_column("bytes", text=scaled),
+    number_column("m", is_shown=False),
+    number_column("n", is_shown=False),
+    number_column("k", is_shown=False),
+    number_column("tiles", is_shown=False),
+    number_column("waves", is_shown=False),
+    Column("members", lambda kernel: list(kernel.members), is_shown=False),
+]
+
+
+@dataclass(frozen=True)
+class PartitionChoice:
+    """One row of `Prediction.partitions`: the same network on one MIG profile of the device."""
+
+    name: str
+    sms: float
+    usable_mb: float
+    max_instances: int  # how many fit on one device
+    latency_ms: float
+    latency_ms_low: float
+    latency_ms_high: float
+    memory_share: float  # predicted peak over usable
+    fits: bool  # by the upper end of the memory interval
+
+
+PARTITION_COLUMNS: list[Column[PartitionChoice]] = [
+    text_column("name", "MIG profile"),
+    number_column("sms", "SMs"),
+    number_column("usable_mb", "usable MB"),
+    number_column("max_instances", "instances", str),
+    number_column("latency_ms", "ms"),
+    number_column("latency_ms_low", "low ms"),
+    number_column("latency_ms_high", "high ms"),
+    number_column("memory_share", "memory", lambda share: f"{share:.0%}"),
+    Column("fits", lambda row: row.fits, text=lambda fits: "yes" if fits else "no", is_left=True),
+]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether the memory fits, judged by the upper end of its interval; true in an `if` when it does."""
+
+    fits: bool
+    needed_mb: float
+    usable_mb: float
+    device: str
+    partition: str | None
+
+    @property
+    def margin_mb(self) -> float:
+        """What is left over; negative: what is missing."""
+        return self.usable_mb - self.needed_mb
+
+    def __bool__(self) -> bool:
+        return self.fits
+
+    def __repr__(self) -> str:
+        where = " ".join(filter(None, (self.device, self.partition)))
+        margin = f"{number(abs(self.margin_mb))} MB {'to spare' if self.fits else 'missing'}"
+        verdict = "fits" if self.fits else "does not fit"
+        return f"{verdict} {where}: up to {number(self.needed_mb)} MB of {number(self.usable_mb)} MB, {margin}"
+
+
+class Prediction:
+    """Latency, memory, energy and MIG profile of one call on the whole batch.
+
+    `memory, energy, latency, mig = prediction` unpacks memory_mb, energy_j, latency_ms and mig_profile.
+    """
+
+    def __init__(self, answer: Answer, graph: Graph, request: PredictRequest, session: Session):
+        self._answer = answer
+        self._graph = graph
+        self._request = request
+        self._session = session
+
+    # What was asked.
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return graph_name(self._graph)
+
+    @property
+    def batch(self) -> int:
+        return self._answer.batch
+
+    @property
+    def device(self) -> str:
+        """The device table's name."""
+        return self._answer.device
+
+    @property
+    def partition(self) -> str | None:
+        """None: the whole device."""
+        return self._answer.partition or None
+
+    @property
+    def runtime(self) -> str:
+        return self._answer.runtime
+
+    @property
+    def precision(self) -> str:
+        return self._answer.precision
+
+    @property
+    def predictor(self) -> str:
+        return self._answer.predictor
+
+    @property
+    def mig_rule(self) -> str:
+        return self._answer.mig_rule
+
+    # What is answered.
+
+    @property
+    def latency_s(self) -> float:
+        return self._answer.latency_s
+
+    @property
+    def latency_ms(self) -> float:
+        return self._answer.latency_s * MILLISECONDS_PER_S
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Batch items per second, calls one after another."""
+        return self.batch / self._answer.latency_s
+
+    @property
+    def memory_mb(self) -> float:
+        """Peak of the process on the device, in 10^6 bytes."""
+        return self._answer.memory.total_bytes / MEGABYTE
+
+    @property
+    def memory_mib(self) -> float:
+        """The same in 2^20 bytes, the unit of nvidia-smi."""
+        return self._answer.memory.total_bytes / MEBIBYTE
+
+    @property
+    def memory_parts(self) -> dict[str, float]:
+        """What memory_mb is made of, in 10^6 bytes; the values add up to it."""
+        memory = self._answer.memory
+        return {
+            "weights_mb": memory.weights_bytes / MEGABYTE,
+            "inputs_mb": memory.inputs_bytes / MEGABYTE,
+            "activations_mb": memory.activations_peak_bytes / MEGABYTE,
+            "workspace_mb": memory.workspace_bytes / MEGABYTE,
+            "allocator_mb": memory.allocator_bytes / MEGABYTE,
+            "context_mb": memory.context_bytes / MEGABYTE,
+        }
+
+    @property
+    def peak_node(self) -> str | None:
+        """The node that runs when the activations are largest."""
+        node_id = self._answer.memory.peak_node
+        return self._graph.nodes[node_id].name if node_id >= 0 else None
+
+    @property
+    def energy_j(self) -> float | None:
+        """Board energy of the call, idle power included; None where it is unknown."""
+        return self._answer.energy_j
+
+    @property
+    def mean_power_w(self) -> float | None:
+        return self._answer.mean_power_w
+
+    @property
+    def mig_profile(self) -> str | None:
+        """None: the device has no MIG, or no profile is large enough; `partitions` says which."""
+        return self._answer.mig_profile
+
+    @property
+    def intervals(self) -> dict[str, Pair | None]:
+        """80 % intervals (low, high); None where the quantity is unknown."""
+        return {
+            "latency_ms": _scaled_pair(self._answer.latency_interval_s, MILLISECONDS_PER_S),
+            "memory_mb": _scaled_pair(self._answer.memory_interval_bytes, 1 / MEGABYTE),
+            "energy_j": self._answer.energy_interval_j,
+        }
+
+    @property
+    def provenance(self) -> dict[str, str | None]:
+        """How each number was obtained: fitted, interpolated, extrapolated or modelled."""
+        return {
+            "latency_ms": self._answer.latency_provenance,
+            "memory_mb": self._answer.memory_provenance,
+            "energy_j": self._answer.energy_provenance or None,
+        }
+
+    @property
+    def coverage(self) -> list[str]:
+        """One sentence for each thing that lies outside what was measured."""
+        return self._answer.coverage
+
+    @property
+    def unknown_operators(self) -> list[str]:
+        """Operators that no table knows: counted as memory traffic."""
+        return self._answer.unknown_operators
+
+    # Tables, computed when asked for.
+
+    @cached_property
+    def kernels(self) -> Table[Kernel]:
+        """What the runtime executes, in order, with each kernel's time; rows add up to latency_ms."""
+        rows = self._session.kernels(self._graph, self._request)
+        kernels = [
+            Kernel(
+                name=row.name,
+                kind=row.kind,
+                latency_ms=row.latency_s * MILLISECONDS_PER_S,
+                share=row.latency_s / self._answer.latency_s,
+                bound="" if row.roofline_s == 0 else "compute" if row.compute_bound else "memory",
+                arithmetic=row.arithmetic,
+                repeat=row.repeat,
+                roofline_ms=row.roofline_s * MILLISECONDS_PER_S,
+                macs=row.macs,
+                flops=row.flops,
+                bytes=row.bytes,
+                m=row.m,
+                n=row.n,
+                k=row.k,
+                tiles=row.tiles,
+                waves=row.waves,
+                members=tuple(row.members),
+            )
+            for row in rows
+        ]
+        return Table(kernels, KERNEL_COLUMNS, what="kernel")
+
+    @cached_property
+    def partitions(self) -> Table[PartitionChoice]:
+        """The same network on every MIG profile of the device; empty where it has none."""
+        rows = self._session.partitions(self._graph, self._request)
+        choices = [
+            PartitionChoice(
+                name=row.name,
+                sms=row.sms,
+                usable_mb=row.memory_bytes / MEGABYTE,
+                max_instances=row.max_instances,
+                latency_ms=row.latency_s * MILLISECONDS_PER_S,
+                latency_ms_low=row.latency_interval_s[0] * MILLISECONDS_PER_S,
+                latency_ms_high=row.latency_interval_s[1] * MILLISECONDS_PER_S,
+                memory_share=row.memory_share,
+                fits=row.fits,
+            )
+            for row in rows
+        ]
+        return Table(choices, PARTITION_COLUMNS, what="MIG profile")
+
+    def fits(self, device: str | None = None, partition: str | None = None) -> Fit:
+        """Whether the memory fits on a device, or a part of it; without arguments: where it was predicted for."""
+        request = self._elsewhere(device, partition)
+        row = self._session.fits(self._graph, request)
+        return Fit(
+            fits=row.fits,
+            needed_mb=row.needed_bytes / MEGABYTE,
+            usable_mb=row.usable_bytes / MEGABYTE,
+            device=_core.device(request.device).name,
+            partition=request.partition or None,
+        )
+
+    def largest_batch(self, device: str | None = None, partition: str | None = None) -> int:
+        """The largest batch whose memory fits; 0 where batch 1 does not."""
+        return self._session.largest_batch(self._graph, self._elsewhere(device, partition))
+
+    def _elsewhere(self, device: str | None, partition: str | None) -> PredictRequest:
+        from latpred.api import make_request
+
+        asked = self.asked()
+        if device is not None:
+            asked["device"], asked["partition"] = device, None
+        if partition is not None:
+            asked["partition"] = partition
+        return make_request(**asked)
+
+    def asked(self) -> dict[str, Any]:
+        """The arguments of predict() that it was made with, but for the network."""
+        request = self._request
+        return {
+            "device": request.device,
+            "partition": request.partition or None,
+            "runtime": request.runtime or None,
+            "precision": request.precision,
+            "input_on": request.input_on,
+            "autograd": request.autograd,
+            "predictor": request.predictor or None,
+            "mig_rule": request.mig_rule,
+            "strict": request.strict,
+        }
+
+    # How it shows itself.
+
+    def __iter__(self) -> Iterator[Any]:
+        """DIPPM's order."""
+        return iter((self.memory_mb, self.energy_j, self.latency_ms, self.mig_profile))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values only, ready for JSON."""
+        return {
+            "name": self.name,
+            "graph_hash": self._graph.hash,
+            "batch": self.batch,
+            "device": self.device,
+            "partition": self.partition,
+            "runtime": self.runtime,
+            "precision": self.precision,
+            "predictor": self.predictor,
+            "latency_ms": self.latency_ms,
+            "throughput_per_s": self.throughput_per_s,
+            "memory_mb": self.memory_mb,
+            "memory_mib": self.memory_mib,
+            "memory_parts": self.memory_parts,
+            "energy_j": self.energy_j,
+            "mean_power_w": self.mean_power_w,
+            "mig_profile": self.mig_profile,
+            "mig_rule": self.mig_rule,
+            "intervals": {name: None if pair is None else list(pair) for name, pair in self.intervals.items()},
+            "provenance": self.provenance,
+            "coverage": self.coverage,
+            "unknown_operators": self.unknown_operators,
+        }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A frame of one row. Needs latpred[data]."""
+        return PredictionTable([self]).to_pandas()
+
+    def plot(self, **options: Any) -> Any:
+        """The roofline plot of the kernels; see latpred.plots.roofline. Needs latpred[plot]."""
+        from latpred.plots import roofline
+
+        return roofline(self, **options)
+
+    def where(self) -> str:
+        return " ".join(filter(None, (self.device, self.partition)))
+
+    def __repr__(self) -> str:
+        low, high = _scaled_pair(self._answer.latency_interval_s, MILLISECONDS_PER_S)
+        precision = "" if self.precision == "default" else f" {self.precision}"
+        energy = "energy unknown" if self.energy_j is None else f"{number(self.energy_j)} J"
+        mig = f", MIG {self.mig_profile}" if self.mig_profile else ""
+        return (
+            f"{self.name} on {self.where()}, batch {self.batch}, {self.runtime}{precision}: "
+            f"{number(self.latency_ms)} ms ({number(low)} - {number(high)}), {number(self.memory_mb)} MB, "
+            f"{energy}{mig} [{self._answer.latency_provenance}]"
+        )
+
+    def facts(self) -> list[tuple[str, str, str, str]]:
+        """Quantity, value, 80 % interval and provenance, as words."""
+        intervals = self.intervals
+
+        def row(label: str, name: str, value: float | None, unit: str) -> tuple[str, str, str, str]:
+            pair = intervals[name]
+            interval = "" if pair is None else f"{number(pair[0])} - {number(pair[1])} {unit}"
+            return (
+                label,
+                "unknown" if value is None else f"{number(value)} {unit}",
+                interval,
+                self.provenance[name] or "",
+            )
+
+        return [
+            row("latency", "latency_ms", self.latency_ms, "ms"),
+            ("throughput", f"{number(self.throughput_per_s)} per s", "", ""),
+            row("memory", "memory_mb", self.memory_mb, "MB"),
+            row("energy", "energy_j", self.energy_j, "J"),
+            ("MIG profile", self.mig_profile or "none", "", f"rule: {self.mig_rule}"),
+        ]
+
+    def headline(self) -> str:
+        return f"{self.name} on {self.where()}, batch {self.batch}, {self.runtime}, precision {self.precision}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = html_table(
+            self.facts(), ["", "predicted", "80 % interval", "how"], title=self.headline(), is_left=[True] * 4
+        )
+        notes = [*self.coverage]
+        if self.unknown_operators:
+            notes.append("unknown operators: " + ", ".join(self.unknown_operators))
+        return table + "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def _interval_end(name: str, end: int) -> Any:
+    def value(prediction: Prediction) -> float | None:
+        pair = prediction.intervals[name]
+        return None if pair is None else pair[end]
+
+    return value
+
+
+PREDICTION_COLUMNS: list[Column[Prediction]] = [
+    text_column("name", "network"),
+    number_column("batch", text=str),
+    text_column("device"),
+    text_column("partition", is_shown=False),
+    text_column("runtime", is_shown=False),
+    text_column("precision", is_shown=False),
+    text_column("predictor", is_shown=False),
+    number_column("latency_ms", "ms"),
+    Column("latency_ms_low", _interval_end("latency_ms", 0), "low ms", number),
+    Column("latency_ms_high", _interval_end("latency_ms", 1), "high ms", number),
+    number_column("throughput_per_s", "per s"),
+    number_column("memory_mb", "MB"),
+    Column("memory_mb_low", _interval_end("memory_mb", 0), text=number, is_shown=False),
+    Column("memory_mb_high", _interval_end("memory_mb", 1), text=number, is_shown=False),
+    number_column("energy_j", "J"),
+    Column("energy_j_low", _interval_end("energy_j", 0), text=number, is_shown=False),
+    Column("energy_j_high", _interval_end("energy_j", 1), text=number, is_shown=False),
+    text_column("mig_profile", "MIG"),
+    Column("provenance", lambda prediction: prediction.provenance["latency_ms"], is_left=True),
+    Column("coverage", lambda prediction: prediction.coverage, is_shown=False),
+    Column("graph_hash", lambda prediction: prediction.graph.hash, is_shown=False),
+]
+
+
+class PredictionTable(Table[Prediction]):
+    """What predict_many returns: one Prediction for each network, batch and device, in that order."""
+
+    def __init__(self, predictions: Sequence[Prediction]):
+        super().__init__(predictions, PREDICTION_COLUMNS, what="network")
+
+    @overload
+    def __getitem__(self, index: int | str) -> Prediction: ...
+    @overload
+    def __getitem__(self, index: slice) -> PredictionTable: ...
+    def __getitem__(self, index: int | str | slice) -> Prediction | PredictionTable:
+        if isinstance(index, slice):
+            return PredictionTable(list(self)[index])
+        return super().__getitem__(index)
