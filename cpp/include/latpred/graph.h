@@ -66,6 +66,9 @@ struct InputSize {
   std::optional<DType> dtype;  // what the caller says it is; checked against the file
 };
 
+// As a batch: the one that the file was saved with (1 where it has a symbol).
+inline constexpr std::int64_t kSavedBatch = 0;
+
 // What the caller asks the sizes to be.
 struct InputRequest {
   std::int64_t batch = 1;

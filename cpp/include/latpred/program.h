@@ -44,6 +44,7 @@ struct Variable {
   bool is_stored = false;  // its content stands in the file: a weight or a constant
   bool has_shape = false;  // `dimensions` is what the file declares (an empty list then means a scalar)
   std::vector<Dimension> dimensions;
+  bool is_sequence = false;  // a list of tensors; type and dimensions are then those of its elements
   std::shared_ptr<const Value> value;  // the content, for small stored tensors
 };
 

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "shapes/inputs.h"
+#include "shapes/rule.h"
+
+namespace latpred::shapes {
+
+// What one variable is at this moment of the walk.
+struct Slot {
+  Known known;
+  bool is_set = false;
+  bool is_stored = false;      // fixed before the network runs: from the file, or computed from sizes and stored content
+  bool depends_on_sizes = false;  // stored, but computed from the sizes of the inputs: no trained weight
+  bool is_open = false;           // made by an operator whose output sizes nobody knows
+  DType stored_dtype = DType::undefined;  // the type in the file, where folded operators changed it (dequantised weights)
+  TensorId tensor = kAbsent;              // of an activation
+  std::int32_t storage = -1;              // of stored content: slots that share it share a tensor
+  std::shared_ptr<const std::vector<Slot>> elements;  // of a sequence
+};
+
+// One pass over a program at fixed input sizes: what it knows of each variable, and the graph that it builds.
+class Engine {
+ public:
+  // `saved`: a finished pass over the same program at the batch that the file was saved with, when that is another.
+  Engine(const Program& program, const InputSizes& sizes, const Engine* saved);
+
+  [[nodiscard]] Graph run();
+
+ private:
+  // engine.cpp: the walk
+  void mark_needed(const Block& block, int depth);
+  void set_inputs();
+  void walk(const Block& block);
+  void visit(const Statement& statement);
+  void apply_rule(const Statement& statement, Rule rule);
+  void take_declared(const Statement& statement);
+  void check_declared(const Statement& statement);
+  [[nodiscard]] std::optional<Shape> declared_now(const Variable& variable) const;
+  void place(const Statement& statement, std::vector<Known> outputs, bool may_fold);
+  [[nodiscard]] bool is_open(const Statement& statement) const;
+  [[nodiscard]] std::string name_of(const Statement& statement) const;
+  [[nodiscard]] const std::string& name_of(VariableId variable) const;
+  Slot& slot(VariableId variable);
+  [[nodiscard]] const Slot& input_slot(const Statement& statement, std::size_t index);  // throws where absent
+  void bind(VariableId variable, Slot slot);
+  [[noreturn]] void refuse_batch(const std::string& where, const std::string& why) const;
+  void check_outputs_keep_batch() const;
+
+  // engine_graph.cpp: what the walk builds
+  TensorId add_tensor(std::string name, DType dtype, Shape shape, TensorKind kind);
+  TensorId tensor_of(Slot& slot, const std::string& name, OperatorId op, std::size_t index);
+  [[nodiscard]] static TensorKind stored_kind(const Slot& slot, OperatorId op, std::size_t index);
+  Node& emit(OperatorId op, std::string source_operator, std::string name, std::vector<TensorId> inputs,
+             std::vector<TensorId> outputs, Attributes attributes);
+  Slot make_activation(const std::string& name, DType dtype, Shape shape);
+  void finish();
+
+  // engine_control.cpp: bodies
+  void conditional(const Statement& statement);
+  void loop(const Statement& statement);
+  void scan(const Statement& statement);
+  struct Loop;
+  void run_iterations(Loop& loop);
+  bool repeat_once(Loop& loop);
+  void unroll(Loop& loop);
+  void stack(const Loop& loop, std::size_t output, const std::vector<Slot>& elements, std::int64_t count);
+
+  // engine_sequences.cpp: sequences and optionals, which vanish from the graph
+  void sequence_construct(const Statement& statement);
+  void sequence_empty(const Statement& statement);
+  void sequence_insert(const Statement& statement);
+  void sequence_erase(const Statement& statement);
+  void sequence_at(const Statement& statement);
+  void sequence_length(const Statement& statement);
+  void sequence_map(const Statement& statement);
+  void split_to_sequence(const Statement& statement);
+  void concat_from_sequence(const Statement& statement);
+  void optional(const Statement& statement);
+  void optional_get_element(const Statement& statement);
+  void optional_has_element(const Statement& statement);
+
+  struct Handler {
+    OperatorId op;
+    void (Engine::*run)(const Statement&);
+  };
+  [[nodiscard]] static const Handler* handler(OperatorId op);
+
+  const Program& program_;
+  const InputSizes& sizes_;
+  const Engine* saved_;
+  Rebatch rebatch_;
+  std::vector<char> needed_;  // by variable: something that is kept reads it
+  std::vector<Slot> slots_;   // by variable
+  std::vector<TensorId> storage_tensors_;
+  std::vector<std::pair<const Statement*, std::string>> open_statements_;  // without a rule, sizes unknown
+  std::string prefix_;        // names of the bodies around the current statement
+  std::int64_t repeat_ = 1;   // how often the current body runs
+  std::int64_t visits_ = 0;
+  int depth_ = 0;
+  std::unordered_set<std::string> warned_;
+  Graph graph_;
+};
+
+}  // namespace latpred::shapes

@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <iterator>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "shapes/engine.h"
+#include "shapes/fold.h"
+
+namespace latpred::shapes {
+namespace {
+
+// The first element as a truth value or a count, where it is known.
+std::optional<std::int64_t> known_scalar(const Slot& slot) {
+  const Value* value = slot.known.value.get();
+  if (value == nullptr || size_of(*value) != 1) return std::nullopt;
+  return integer_at(*value, 0);
+}
+
+}  // namespace
+
+const Engine::Handler* Engine::handler(OperatorId op) {
+  static const Handler kHandlers[] = {
+      {OperatorId::conditional, &Engine::conditional},
+  };
+  const auto* found =
+      std::find_if(std::begin(kHandlers), std::end(kHandlers), [op](const Handler& row) { return row.op == op; });
+  return found == std::end(kHandlers) ? nullptr : found;
+}
+
+// A known condition takes its branch in place. Otherwise both are walked and the costlier one is kept.
+void Engine::conditional(const Statement& statement) {
+  if (statement.bodies.size() != 2) throw ShapeError(concat("has ", statement.bodies.size(), " branches, expected 2"));
+  const std::string outer = prefix_;
+  const auto take = [&](std::size_t branch) {
+    const Block& body = statement.bodies[branch];
+    if (body.outputs.size() < statement.outputs.size()) {
+      throw ShapeError(concat("its branch gives ", body.outputs.size(), " outputs, ", statement.outputs.size(),
+                              " are read"));
+    }
+    prefix_ = outer + statement.name + "/";
+    walk(body);
+    prefix_ = outer;
+    std::vector<Slot> outputs;
+    for (std::size_t i = 0; i < statement.outputs.size(); ++i) outputs.push_back(slot(body.outputs[i]));
+    return outputs;
+  };
+  const auto keep = [&](std::vector<Slot> outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) bind(statement.outputs[i], std::move(outputs[i]));
+  };
+  if (const auto condition = known_scalar(input_slot(statement, 0))) {
+    keep(take(*condition != 0 ? 0 : 1));
+    return;
+  }
+  const std::size_t start = graph_.nodes.size();
+  struct Branch {
+    std::vector<Slot> outputs;
+    std::vector<Node> nodes;
+    Cost cost;
+  };
+  std::vector<Branch> branches;
+  for (std::size_t k = 0; k < 2; ++k) {
+    Branch branch{.outputs = take(k)};
+    const auto first = graph_.nodes.begin() + static_cast<std::ptrdiff_t>(start);
+    branch.nodes.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.nodes.end()));
+    graph_.nodes.resize(start);
+    for (const Node& node : branch.nodes) branch.cost += cost_of(graph_, node);
+    branches.push_back(std::move(branch));
+  }
+  const auto weight = [](const Cost& cost) {
+    return std::pair(cost.flops, static_cast<double>(cost.bytes_in) + static_cast<double>(cost.bytes_out));
+  };
+  const std::size_t chosen = weight(branches[1].cost) > weight(branches[0].cost) ? 1 : 0;
+  std::move(branches[chosen].nodes.begin(), branches[chosen].nodes.end(), std::back_inserter(graph_.nodes));
+  keep(std::move(branches[chosen].outputs));
+  graph_.warnings.push_back(concat(name_of(statement), ": its condition depends on the data; predicted for the costlier ",
+                                   chosen == 0 ? "'then'" : "'else'", " branch"));
+}
+
+}  // namespace latpred::shapes

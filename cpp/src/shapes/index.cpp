@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "latpred/text.h"
+#include "shapes/fold.h"
+#include "shapes/rules.h"
+
+namespace latpred::shapes {
+namespace {
+
+Shape spliced(const Shape& data, std::size_t axis, const Shape& middle) {
+  Shape result(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
+  result.insert(result.end(), middle.begin(), middle.end());
+  result.insert(result.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
+  return result;
+}
+
+void gather(RuleContext& context) {
+  const Shape& data = context.shape(0);
+  const Shape& indices = context.shape(1);
+  const auto axis =
+      static_cast<std::size_t>(context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)));
+  const Shape result = spliced(data, axis, indices);
+  context.set_output(0, context.dtype(0), result);
+  const Value* where = context.value(1);
+  if (where == nullptr) return;
+  for (const std::int64_t index : integers_of(*where)) {
+    if (index < -data[axis] || index >= data[axis]) {
+      context.fail(concat("index ", index, " is outside dimension ", axis, " of ", shape_text(data)));
+    }
+  }
+  fold_pick(context, 0, 0, [&](std::int64_t i) {
+    const auto at = coordinates(i, result);
+    const auto first = at.begin() + static_cast<std::ptrdiff_t>(axis);
+    const auto last = first + static_cast<std::ptrdiff_t>(indices.size());
+    std::int64_t index = integer_at(*where, position({first, last}, indices));
+    if (index < 0) index += data[axis];
+    std::vector<std::int64_t> from(at.begin(), first);
+    from.push_back(index);
+    from.insert(from.end(), last, at.end());
+    return position(from, data);
+  });
+}
+
+void gather_elements(RuleContext& context) {
+  (void)context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0));
+  if (context.rank(0) != context.rank(1)) {
+    context.fail(concat("data ", shape_text(context.shape(0)), " and indices ", shape_text(context.shape(1)),
+                        " differ in rank"));
+  }
+  context.set_output(0, context.dtype(0), context.shape(1));
+}
+
+void gather_nd(RuleContext& context) {
+  const Shape& data = context.shape(0);
+  const Shape& indices = context.shape(1);
+  const std::int64_t batch = context.attributes().integer("batch_dims", 0);
+  const std::int64_t depth = indices.empty() ? 0 : indices.back();
+  if (indices.empty() || batch < 0 || batch >= context.rank(1) || depth < 0 || depth > context.rank(0) - batch) {
+    context.fail(concat("indices ", shape_text(indices), " do not fit data ", shape_text(data), " with ", batch,
+                        " batch dimensions"));
+  }
+  Shape result(indices.begin(), indices.end() - 1);
+  result.insert(result.end(), data.begin() + batch + depth, data.end());
+  context.set_output(0, context.dtype(0), result);
+}
+
+void like_input(RuleContext& context) { context.set_output(0, context.dtype(0), context.shape(0)); }
+
+void one_hot(RuleContext& context) {
+  const auto depth = context.real_parameter("depth", 1);
+  if (!depth || depth->size() != 1) context.fail("its depth must be one number");
+  Shape result = context.shape(0);
+  const auto axis = context.normalized_axis(context.attributes().integer("axis", -1), context.rank(0) + 1);
+  result.insert(result.begin() + axis, to_integer(depth->front()));
+  context.set_output(0, context.has_input(2) ? context.dtype(2) : DType::int64, std::move(result));
+}
+
+// Sizes that depend on the data: everything may be taken.
+void compress(RuleContext& context) {
+  const Value* condition = context.value(1);
+  const bool has_axis = context.attributes().has("axis");
+  Shape result = has_axis ? context.shape(0) : Shape{element_count(context.shape(0))};
+  const auto axis = static_cast<std::size_t>(
+      has_axis ? context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)) : 0);
+  if (condition != nullptr) {
+    const auto flags = integers_of(*condition);
+    result[axis] = std::min<std::int64_t>(result[axis], std::count_if(flags.begin(), flags.end(),
+                                                                     [](std::int64_t flag) { return flag != 0; }));
+  } else {
+    context.warn("its output size depends on the data; its upper bound is used");
+  }
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+void non_zero(RuleContext& context) {
+  const Shape& input = context.shape(0);
+  const Shape as_list = input.empty() ? Shape{1} : input;
+  const auto rank = static_cast<std::int64_t>(as_list.size());
+  if (const Value* value = context.value(0)) {
+    std::vector<std::vector<std::int64_t>> found;
+    for (std::int64_t i = 0; i < size_of(*value); ++i) {
+      if (real_at(*value, i) != 0) found.push_back(coordinates(i, as_list));
+    }
+    context.set_output(0, DType::int64, {rank, static_cast<std::int64_t>(found.size())});
+    Value result;
+    for (std::size_t axis = 0; axis < as_list.size(); ++axis) {
+      for (const auto& at : found) result.integers.push_back(at[axis]);
+    }
+    context.set_value(0, std::move(result));
+    return;
+  }
+  context.warn("its output size depends on the data; its upper bound is used");
+  context.set_output(0, DType::int64, {rank, element_count(input)});
+}
+
+void unique(RuleContext& context) {
+  const Shape& input = context.shape(0);
+  context.warn("its output size depends on the data; its upper bound is used");
+  if (!context.attributes().has("axis")) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      context.set_output(k, k == 0 ? context.dtype(0) : DType::int64, {element_count(input)});
+    }
+    return;
+  }
+  const auto axis = static_cast<std::size_t>(
+      context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)));
+  context.set_output(0, context.dtype(0), input);
+  for (std::size_t k = 1; k < 4; ++k) context.set_output(k, DType::int64, {input[axis]});
+}
+
+// aten's order: weight, indices.
+void embedding(RuleContext& context) {
+  if (context.rank(0) != 2) context.fail(concat("its table must be a matrix, got ", shape_text(context.shape(0))));
+  Shape result = context.shape(1);
+  result.push_back(context.shape(0)[1]);
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+const std::vector<RuleRow> kRules{
+    {OperatorId::gather, gather},
+    {OperatorId::gather_elements, gather_elements},
+    {OperatorId::gather_nd, gather_nd},
+    {OperatorId::scatter, like_input},
+    {OperatorId::scatter_elements, like_input},
+    {OperatorId::scatter_nd, like_input},
+    {OperatorId::tensor_scatter, like_input},
+    {OperatorId::one_hot, one_hot},
+    {OperatorId::compress, compress},
+    {OperatorId::non_zero, non_zero},
+    {OperatorId::unique, unique},
+    {OperatorId::embedding, embedding},
+};
+
+}  // namespace
+
+const std::vector<RuleRow>& index_rules() { return kRules; }
+
+}  // namespace latpred::shapes

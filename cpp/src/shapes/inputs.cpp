@@ -1,0 +1,270 @@
+#include "shapes/inputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+
+namespace latpred::shapes {
+namespace {
+
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 31;
+
+std::string dimension_text(const Dimension& dimension) {
+  if (dimension.size != kUnknownSize) return std::to_string(dimension.size);
+  return dimension.symbol.empty() ? "?" : dimension.symbol;
+}
+
+std::string declared_text(const Variable& variable) {
+  std::vector<std::string> words;
+  for (const Dimension& dimension : variable.dimensions) words.push_back(dimension_text(dimension));
+  const std::string shape = variable.has_shape ? "[" + join(words) + "]" : "[unknown rank]";
+  return concat("'", variable.name, "' ", shape, " ", dtype_row(variable.dtype).name);
+}
+
+// Where the inputs' batch stands: which dimensions are it.
+class BatchAxis {
+ public:
+  BatchAxis(const Program& program, const std::vector<VariableId>& inputs) {
+    for (const VariableId id : inputs) {
+      const Variable& variable = program.variables[id];
+      for (const Dimension& dimension : variable.dimensions) {
+        if (dimension.size == kUnknownSize && names_batch(dimension.symbol)) {
+          symbol_ = dimension.symbol;
+          kind_ = Kind::symbol;
+          return;
+        }
+      }
+    }
+    const auto first = std::find_if(inputs.begin(), inputs.end(), [&](VariableId id) {
+      return !program.variables[id].dimensions.empty();
+    });
+    if (first == inputs.end()) return;
+    const Dimension& leading = program.variables[*first].dimensions.front();
+    if (leading.size == kUnknownSize) {
+      kind_ = leading.symbol.empty() ? Kind::unnamed : Kind::symbol;
+      symbol_ = leading.symbol;
+      return;
+    }
+    for (const VariableId id : inputs) {
+      const Variable& variable = program.variables[id];
+      if (variable.dimensions.size() >= 2 && variable.dimensions.front().size > 0) {
+        kind_ = Kind::number;
+        size_ = variable.dimensions.front().size;
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_static() const { return kind_ == Kind::number; }
+  [[nodiscard]] bool is_symbolic() const { return kind_ == Kind::symbol || kind_ == Kind::unnamed; }
+  [[nodiscard]] std::int64_t saved() const { return kind_ == Kind::number ? size_ : 1; }
+  [[nodiscard]] const std::string& symbol() const { return symbol_; }
+
+  // The position of the batch in `variable`, or -1.
+  [[nodiscard]] std::int64_t position(const Variable& variable) const {
+    const auto& dimensions = variable.dimensions;
+    switch (kind_) {
+      case Kind::none:
+        return -1;
+      case Kind::number:
+        return dimensions.size() >= 2 && dimensions.front().size == size_ ? 0 : -1;
+      case Kind::unnamed:
+        return !dimensions.empty() && dimensions[0].size == kUnknownSize && dimensions[0].symbol.empty() ? 0 : -1;
+      case Kind::symbol:
+        for (std::size_t i = 0; i < dimensions.size(); ++i) {
+          if (dimensions[i].size == kUnknownSize && dimensions[i].symbol == symbol_) return static_cast<std::int64_t>(i);
+        }
+        return -1;
+    }
+    return -1;
+  }
+
+ private:
+  enum class Kind { none, symbol, unnamed, number };
+
+  // "batch", "batch_size", "input_batch", "N": the names that exporters and people give it.
+  static bool names_batch(const std::string& symbol) {
+    std::string lowered(symbol);
+    std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](unsigned char c) { return std::tolower(c); });
+    return lowered.find("batch") != std::string::npos || symbol == "N";
+  }
+
+  Kind kind_ = Kind::none;
+  std::string symbol_;
+  std::int64_t size_ = 1;
+};
+
+std::string example_size(const Variable& variable, std::int64_t batch_position) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < variable.dimensions.size(); ++i) {
+    if (static_cast<std::int64_t>(i) == batch_position) continue;
+    const std::int64_t size = variable.dimensions[i].size;
+    words.push_back(size == kUnknownSize ? "128" : std::to_string(size));
+  }
+  return concat("\"", variable.name, "\": \"", join(words, ","), ":", dtype_row(variable.dtype).name, "\"");
+}
+
+std::string all_inputs_text(const Program& program, const std::vector<VariableId>& inputs, const BatchAxis& axis) {
+  std::vector<std::string> declared;
+  std::vector<std::string> examples;
+  for (const VariableId id : inputs) {
+    declared.push_back(declared_text(program.variables[id]));
+    examples.push_back(example_size(program.variables[id], axis.position(program.variables[id])));
+  }
+  return concat("the file declares ", join(declared), "; give sizes without the batch as input={", join(examples), "}");
+}
+
+void check_names(const Program& program, const std::vector<VariableId>& inputs, const InputRequest& request) {
+  std::vector<std::string> names;
+  for (const VariableId id : inputs) names.push_back(program.variables[id].name);
+  for (const auto& [name, size] : request.by_name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw InvalidArgumentError(unknown_name_message("input", name, names), {.valid = names});
+    }
+  }
+}
+
+const InputSize* requested(const InputRequest& request, const Variable& variable, std::size_t num_inputs) {
+  const auto found = request.by_name.find(variable.name);
+  if (found != request.by_name.end()) return &found->second;
+  return num_inputs == 1 && request.only ? &*request.only : nullptr;
+}
+
+void check_dtype(const Variable& variable, const InputSize& size) {
+  if (size.dtype && variable.dtype != DType::undefined && *size.dtype != variable.dtype) {
+    throw InvalidArgumentError(concat("input '", variable.name, "' is ", dtype_row(variable.dtype).name,
+                                      " in the file, but ", dtype_row(*size.dtype).name, " was asked for"));
+  }
+}
+
+// The declared dimensions with the request's numbers filled in; the batch stays open.
+std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, std::int64_t batch_position) {
+  std::vector<Dimension> dimensions = variable.dimensions;
+  if (size == nullptr) return dimensions;
+  check_dtype(variable, *size);
+  for (const std::int64_t one : size->sizes) {
+    if (one < 1) {
+      throw InvalidArgumentError(concat("input '", variable.name, "': sizes must be >= 1, got ",
+                                        shape_text(size->sizes)));
+    }
+  }
+  if (!variable.has_shape) {
+    dimensions.assign(1, Dimension{});
+    for (const std::int64_t one : size->sizes) dimensions.push_back({one, ""});
+    return dimensions;
+  }
+  const std::size_t num_open = dimensions.size() - (batch_position >= 0 ? 1 : 0);
+  const auto mismatch = [&] {
+    throw InvalidArgumentError(concat("input ", shape_text(size->sizes), " does not match ", declared_text(variable),
+                                      " in the file", batch_position >= 0 ? " (sizes are given without the batch)" : ""));
+  };
+  if (size->sizes.size() != num_open) mismatch();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    if (static_cast<std::int64_t>(i) == batch_position) continue;
+    const std::int64_t asked = size->sizes[next++];
+    if (dimensions[i].size != kUnknownSize && dimensions[i].size != asked) mismatch();
+    dimensions[i].size = asked;
+  }
+  return dimensions;
+}
+
+}  // namespace
+
+InputSizes input_sizes(const Program& program, const InputRequest& request) {
+  InputSizes result;
+  if (request.batch < 0 || request.batch > kMaxBatch) {
+    throw InvalidArgumentError(concat("batch must be an integer >= 1, got ", request.batch));
+  }
+  for (const VariableId id : program.main.inputs) {
+    if (!program.variables[id].is_stored) result.variables.push_back(id);
+  }
+  const BatchAxis axis(program, result.variables);
+  check_names(program, result.variables, request);
+  if (request.only && result.variables.size() != 1) {
+    throw InvalidArgumentError(concat("one input size was given, but the network has ", result.variables.size(),
+                                      " inputs: ", all_inputs_text(program, result.variables, axis)));
+  }
+  result.is_static = axis.is_static();
+  result.saved_batch = axis.saved();
+  result.asked_batch = request.batch == kSavedBatch ? result.saved_batch : request.batch;
+
+  std::vector<std::vector<Dimension>> dimensions;
+  for (const VariableId id : result.variables) {
+    const Variable& variable = program.variables[id];
+    const InputSize* size = requested(request, variable, result.variables.size());
+    dimensions.push_back(fitted(variable, size, axis.position(variable)));
+    for (std::size_t i = 0; i < variable.dimensions.size(); ++i) {
+      const std::string& symbol = variable.dimensions[i].symbol;
+      const std::int64_t asked = dimensions.back()[i].size;
+      if (symbol.empty() || asked == kUnknownSize) continue;
+      const auto [found, is_new] = result.symbols.emplace(symbol, asked);
+      if (!is_new && found->second != asked) {
+        throw InvalidArgumentError(concat("dimension '", symbol, "' is asked to be both ", found->second, " and ",
+                                          asked, "; ", all_inputs_text(program, result.variables, axis)));
+      }
+    }
+  }
+  result.saved_symbols = result.symbols;
+  if (!axis.symbol().empty()) {
+    result.symbols[axis.symbol()] = result.asked_batch;
+    result.saved_symbols[axis.symbol()] = result.saved_batch;
+  }
+  for (std::size_t k = 0; k < result.variables.size(); ++k) {
+    const Variable& variable = program.variables[result.variables[k]];
+    if (variable.is_sequence && !variable.has_shape) {
+      result.asked.emplace_back();
+      result.saved.emplace_back();
+      continue;
+    }
+    const bool has_unknown_rank = !variable.has_shape && dimensions[k].empty();
+    const std::int64_t batch_position = variable.has_shape ? axis.position(variable) : 0;
+    Shape asked;
+    Shape saved;
+    for (std::size_t i = 0; i < dimensions[k].size() && !has_unknown_rank; ++i) {
+      const Dimension& dimension = dimensions[k][i];
+      if (static_cast<std::int64_t>(i) == batch_position) {
+        if (result.batch_input.empty()) result.batch_input = variable.name;
+        asked.push_back(result.asked_batch);
+        saved.push_back(result.saved_batch);
+        continue;
+      }
+      const auto at_asked = dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.symbols);
+      const auto at_saved = dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.saved_symbols);
+      if (!at_asked || !at_saved) break;
+      asked.push_back(*at_asked);
+      saved.push_back(*at_saved);
+    }
+    if (has_unknown_rank || asked.size() != dimensions[k].size()) {
+      throw InvalidArgumentError(concat("the sizes of input ", declared_text(variable), " are open: ",
+                                        all_inputs_text(program, result.variables, axis)));
+    }
+    result.asked.push_back(std::move(asked));
+    result.saved.push_back(std::move(saved));
+  }
+  if (result.batch_input.empty() && request.batch > 1) {
+    throw InvalidArgumentError(concat("no input has a batch dimension, so the batch cannot be ", request.batch, ": ",
+                                      all_inputs_text(program, result.variables, axis)));
+  }
+  return result;
+}
+
+std::optional<Shape> declared_shape(const Variable& variable, const std::map<std::string, std::int64_t>& symbols) {
+  if (!variable.has_shape) return std::nullopt;
+  Shape shape;
+  for (const Dimension& dimension : variable.dimensions) {
+    if (dimension.size != kUnknownSize) {
+      shape.push_back(dimension.size);
+      continue;
+    }
+    const auto size = dimension.symbol.empty() ? std::nullopt : evaluate(dimension.symbol, symbols);
+    if (!size || *size < 0) return std::nullopt;
+    shape.push_back(*size);
+  }
+  return shape;
+}
+
+}  // namespace latpred::shapes
