@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "latpred/operators.h"
+#include "operators/attention_sizes.h"
+#include "operators/products.h"
+#include "operators/recurrent_sizes.h"
+
+namespace latpred {
+namespace {
+
+// Scale, and the passes of a softmax, for every score; a mask adds one more.
+constexpr double kFlopsPerScore = 6;
+// Two biases and a transcendental function for every gate of a recurrent layer.
+constexpr double kFlopsPerGate = 6;
+// Complex radix-2 butterflies: 5 n log2(n) for a transform of n points.
+constexpr double kFlopsPerButterfly = 5;
+
+double elements(const Tensor* tensor) { return tensor != nullptr ? static_cast<double>(tensor->num_elements()) : 0; }
+
+using Flops = double (*)(const Graph&, const Node&);
+
+double per_element(const Node& node) { return operator_row(node.op).flops_per_element; }
+
+// The default: the row's number for each element of the first output.
+double of_output(const Graph& graph, const Node& node) {
+  return per_element(node) * elements(output_tensor(graph, node, 0));
+}
+
+// What folds its input: reductions, global pools, losses.
+double of_input(const Graph& graph, const Node& node) {
+  return per_element(node) * elements(input_tensor(graph, node, 0));
+}
+
+double of_window(const Graph& graph, const Node& node) {
+  double window = 1;
+  for (const std::int64_t size : node.attributes.integers("kernel_shape")) window *= static_cast<double>(size);
+  return window * of_output(graph, node);
+}
+
+// RoiAlign samples sampling_ratio^2 points for each output element; 0 means adaptive, at least one.
+double of_samples(const Graph& graph, const Node& node) {
+  const auto ratio = static_cast<double>(std::max<std::int64_t>(1, node.attributes.integer("sampling_ratio", 0)));
+  return ratio * ratio * of_output(graph, node);
+}
+
+// n operands take n - 1 operations.
+double of_operands(const Graph& graph, const Node& node) {
+  const double operations = std::max(1.0, static_cast<double>(node.inputs.size()) - 1);
+  return operations * of_output(graph, node);
+}
+
+// The bias of a product, once for each output element.
+double of_bias(const Graph& graph, const Node& node) {
+  const auto bias = operands_of(node.op).bias;
+  return bias && input_tensor(graph, node, *bias) != nullptr ? elements(output_tensor(graph, node, 0)) : 0;
+}
+
+// A fused activation, and a fused sum (input 3 of a fused convolution), come on top of the bias.
+double of_fused(const Graph& graph, const Node& node) {
+  double per_output = node.attributes.has("activation") ? 1 : 0;
+  if (node.op == OperatorId::fused_conv && input_tensor(graph, node, 3) != nullptr) per_output += 1;
+  return of_bias(graph, node) + per_output * elements(output_tensor(graph, node, 0));
+}
+
+double of_attention(const Graph& graph, const Node& node) {
+  const AttentionSizes sizes =
+      attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node));
+  const Gemm scores = products_of(graph, node).front();
+  double flops = (kFlopsPerScore + (sizes.has_mask ? 1 : 0)) * scores.batch * scores.m * scores.n;
+  if (sizes.has_bias) {
+    const auto heads = static_cast<double>(sizes.batch * sizes.q_heads);
+    flops += heads * static_cast<double>(sizes.q_length * sizes.head_size +
+                                         sizes.new_length * (sizes.head_size + sizes.value_size));
+  }
+  return flops;
+}
+
+double of_recurrent(const Graph& graph, const Node& node) {
+  const RecurrentSizes sizes = recurrent_sizes(node.op, node.attributes, input_shapes(graph, node));
+  return kFlopsPerGate * static_cast<double>(sizes.length * sizes.batch * sizes.directions) *
+         static_cast<double>(sizes.gates * sizes.hidden);
+}
+
+// Gaussian elimination of each matrix.
+double of_determinant(const Graph& graph, const Node& node) {
+  const Tensor* x = input_tensor(graph, node, 0);
+  if (x == nullptr || x->shape.empty()) return 0;
+  return elements(x) * static_cast<double>(x->shape.back()) * 2 / 3;
+}
+
+double of_fourier(const Graph& graph, const Node& node) {
+  const Tensor* y = output_tensor(graph, node, 0);
+  if (y == nullptr || y->shape.size() < 2) return 0;
+  const std::size_t rank = y->shape.size();
+  std::int64_t axis = node.op == OperatorId::stft ? -2 : node.attributes.integer("axis", -2);
+  if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  const double points = axis >= 0 && axis < static_cast<std::int64_t>(rank) ? static_cast<double>(y->shape[axis]) : 1;
+  return kFlopsPerButterfly * elements(y) / 2 * std::log2(std::max(2.0, points));
+}
+
+double of_resize(const Graph& graph, const Node& node) {
+  return node.attributes.text("mode", "nearest") == "nearest" ? 0 : of_output(graph, node);
+}
+
+// Einsum of one operand sums it.
+double of_einsum(const Graph& graph, const Node& node) {
+  return node.inputs.size() == 1 ? elements(input_tensor(graph, node, 0)) : 0;
+}
+
+struct FlopsRow {
+  OperatorId op;
+  Flops flops;
+};
+
+constexpr FlopsRow kFlops[] = {
+    {OperatorId::max, of_operands},
+    {OperatorId::min, of_operands},
+    {OperatorId::mean, of_operands},
+    {OperatorId::sum, of_operands},
+    {OperatorId::conv, of_bias},
+    {OperatorId::conv_transpose, of_bias},
+    {OperatorId::qlinear_conv, of_bias},
+    {OperatorId::deform_conv, of_bias},
+    {OperatorId::causal_conv_with_state, of_bias},
+    {OperatorId::fused_conv, of_fused},
+    {OperatorId::gemm, of_bias},
+    {OperatorId::linear, of_bias},
+    {OperatorId::fused_gemm, of_fused},
+    {OperatorId::qgemm, of_bias},
+    {OperatorId::matmul_nbits, of_bias},
+    {OperatorId::matmul_integer_to_float, of_bias},
+    {OperatorId::dynamic_quantize_matmul, of_bias},
+    {OperatorId::einsum, of_einsum},
+    {OperatorId::max_pool, of_window},
+    {OperatorId::average_pool, of_window},
+    {OperatorId::lp_pool, of_window},
+    {OperatorId::qlinear_average_pool, of_window},
+    {OperatorId::global_average_pool, of_input},
+    {OperatorId::global_max_pool, of_input},
+    {OperatorId::global_lp_pool, of_input},
+    {OperatorId::qlinear_global_average_pool, of_input},
+    {OperatorId::adaptive_average_pool, of_input},
+    {OperatorId::adaptive_max_pool, of_input},
+    {OperatorId::roi_align, of_samples},
+    {OperatorId::attention, of_attention},
+    {OperatorId::multi_head_attention, of_attention},
+    {OperatorId::group_query_attention, of_attention},
+    {OperatorId::packed_attention, of_attention},
+    {OperatorId::qattention, of_attention},
+    {OperatorId::flex_attention, of_attention},
+    {OperatorId::scaled_dot_product_attention, of_attention},
+    {OperatorId::reduce_l1, of_input},
+    {OperatorId::reduce_l2, of_input},
+    {OperatorId::reduce_log_sum, of_input},
+    {OperatorId::reduce_log_sum_exp, of_input},
+    {OperatorId::reduce_max, of_input},
+    {OperatorId::reduce_mean, of_input},
+    {OperatorId::reduce_min, of_input},
+    {OperatorId::reduce_prod, of_input},
+    {OperatorId::reduce_sum, of_input},
+    {OperatorId::reduce_sum_square, of_input},
+    {OperatorId::arg_max, of_input},
+    {OperatorId::arg_min, of_input},
+    {OperatorId::top_k, of_input},
+    {OperatorId::det, of_determinant},
+    {OperatorId::lstm, of_recurrent},
+    {OperatorId::gru, of_recurrent},
+    {OperatorId::rnn, of_recurrent},
+    {OperatorId::dft, of_fourier},
+    {OperatorId::stft, of_fourier},
+    {OperatorId::resize, of_resize},
+    {OperatorId::upsample, of_resize},
+    {OperatorId::negative_log_likelihood_loss, of_input},
+    {OperatorId::softmax_cross_entropy_loss, of_input},
+};
+
+// Operators that read of input 0 only as much as they put out.
+bool reads_what_it_picks(OperatorId op) {
+  constexpr OperatorId kPicking[] = {OperatorId::gather,  OperatorId::gather_elements, OperatorId::gather_nd,
+                                     OperatorId::embedding, OperatorId::slice,         OperatorId::compress};
+  return std::find(std::begin(kPicking), std::end(kPicking), op) != std::end(kPicking);
+}
+
+// The tables of an embedding layer: word, position and segment rows, one for each token.
+bool is_embedding_table(const Node& node, std::size_t index) {
+  return node.op == OperatorId::embed_layer_norm && index >= 2 && index <= 4;
+}
+
+}  // namespace
+
+Cost cost_of(const Graph& graph, const Node& node) {
+  Cost cost;
+  for (const Gemm& gemm : products_of(graph, node)) cost.macs += gemm.batch * gemm.m * gemm.n * gemm.k;
+  const auto row = std::find_if(std::begin(kFlops), std::end(kFlops), [&](const auto& r) { return r.op == node.op; });
+  cost.flops = 2 * cost.macs + (row != std::end(kFlops) ? row->flops : of_output)(graph, node);
+  if (operator_row(node.op).kind == CostKind::view) return cost;
+
+  std::int64_t output_bytes = 0;
+  for (const TensorId id : node.outputs) {
+    if (id != kAbsent) output_bytes += graph.tensors[id].size_bytes();
+  }
+  cost.bytes_out = output_bytes;
+  // A tensor that stands twice among the inputs is read once.
+  std::set<TensorId> seen;
+  for (std::size_t index = 0; index < node.inputs.size(); ++index) {
+    const TensorId id = node.inputs[index];
+    if (id == kAbsent || !seen.insert(id).second) continue;
+    const Tensor& tensor = graph.tensors[id];
+    std::int64_t bytes = tensor.size_bytes();
+    if (index == 0 && reads_what_it_picks(node.op)) bytes = std::min(bytes, output_bytes);
+    if (is_embedding_table(node, index)) {
+      const Tensor* out = output_tensor(graph, node, 0);
+      if (out != nullptr) bytes = std::min(bytes, out->size_bytes());
+    }
+    (tensor.is_weight() ? cost.weight_bytes : cost.bytes_in) += bytes;
+  }
+  return cost;
+}
+
+}  // namespace latpred

@@ -1,0 +1,43 @@
+#include "operators/recurrent_sizes.h"
+
+#include <string>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+
+namespace latpred {
+namespace {
+
+const Shape& three_dimensional(const std::vector<const Shape*>& inputs, std::size_t index, const char* what) {
+  if (index >= inputs.size() || inputs[index] == nullptr) {
+    throw ShapeError(concat("input ", index, " (", what, ") is missing"));
+  }
+  if (inputs[index]->size() != 3) {
+    throw ShapeError(concat("input ", index, " (", what, ") ", shape_text(*inputs[index]), " must have 3 dimensions"));
+  }
+  return *inputs[index];
+}
+
+}  // namespace
+
+RecurrentSizes recurrent_sizes(OperatorId op, const Attributes& attributes, const std::vector<const Shape*>& inputs) {
+  const Shape& x = three_dimensional(inputs, 0, "X");
+  const Shape& w = three_dimensional(inputs, 1, "W");
+  const Shape& r = three_dimensional(inputs, 2, "R");
+  RecurrentSizes sizes;
+  sizes.batch_first = attributes.integer("layout", 0) == 1;
+  sizes.length = x[sizes.batch_first ? 1 : 0];
+  sizes.batch = x[sizes.batch_first ? 0 : 1];
+  sizes.input = x[2];
+  sizes.directions = attributes.text("direction", "forward") == "bidirectional" ? 2 : 1;
+  sizes.gates = op == OperatorId::lstm ? 4 : op == OperatorId::gru ? 3 : 1;
+  sizes.hidden = attributes.integer("hidden_size", r[2]);
+  const std::int64_t rows = sizes.gates * sizes.hidden;
+  const Shape expected_w{sizes.directions, rows, sizes.input};
+  const Shape expected_r{sizes.directions, rows, sizes.hidden};
+  if (w != expected_w) throw ShapeError(concat("W is ", shape_text(w), ", expected ", shape_text(expected_w)));
+  if (r != expected_r) throw ShapeError(concat("R is ", shape_text(r), ", expected ", shape_text(expected_r)));
+  return sizes;
+}
+
+}  // namespace latpred
