@@ -14,31 +14,24 @@ DType dtype_attribute(const RuleContext& context, std::string_view name, DType f
   return dtype_row(static_cast<DType>(code)).dtype;
 }
 
+// Its content stands in attributes: "value", a number or a list of one, and "value_dtype".
 void constant_of_shape(RuleContext& context) {
   const auto shape = context.parameter("shape", 0);
   if (!shape) context.fail("its shape is missing");
-  const DType dtype = dtype_attribute(context, "dtype", DType::float32);
+  const DType dtype = dtype_attribute(context, "value_dtype", DType::float32);
   context.set_output(0, dtype, *shape);
   const std::int64_t count = element_count(*shape);
   if (count > kMaxFoldedElements) return;
-  double real = 0;
-  std::int64_t integer = 0;
-  if (const AttributeValue* value = context.attributes().find("value")) {
-    if (const auto* as_integer = std::get_if<std::int64_t>(value)) {
-      integer = *as_integer;
-      real = static_cast<double>(integer);
-    } else if (const auto* as_real = std::get_if<double>(value)) {
-      real = *as_real;
-      integer = to_integer(real);
-    } else {
-      return;
-    }
-  }
+  const AttributeValue* value = context.attributes().find("value");
   Value content;
   if (is_real(dtype)) {
-    content.reals.assign(static_cast<std::size_t>(count), real);
+    const auto reals = value != nullptr ? context.real_parameter("value", 0) : std::vector<double>{0};
+    if (reals->size() != 1) return;
+    content.reals.assign(static_cast<std::size_t>(count), reals->front());
   } else {
-    content.integers.assign(static_cast<std::size_t>(count), integer);
+    const auto integers = value != nullptr ? context.parameter("value", 0) : std::vector<std::int64_t>{0};
+    if (integers->size() != 1) return;
+    content.integers.assign(static_cast<std::size_t>(count), integers->front());
   }
   context.set_value(0, std::move(content));
 }

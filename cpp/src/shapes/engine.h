@@ -63,15 +63,20 @@ class Engine {
   Slot make_activation(const std::string& name, DType dtype, Shape shape);
   void finish();
 
-  // engine_control.cpp: bodies
+  // engine_control.cpp: branches and the table of what the engine handles itself
   void conditional(const Statement& statement);
+
+  // engine_loops.cpp
+  struct Loop;
   void loop(const Statement& statement);
   void scan(const Statement& statement);
-  struct Loop;
-  void run_iterations(Loop& loop);
-  bool repeat_once(Loop& loop);
+  void iterate(Loop& loop);
+  [[nodiscard]] bool repeat_once(Loop& loop);
   void unroll(Loop& loop);
-  void stack(const Loop& loop, std::size_t output, const std::vector<Slot>& elements, std::int64_t count);
+  std::vector<Slot> run_body(const Loop& loop, const std::vector<Slot>& states, std::int64_t turn, bool is_unrolled);
+  void bind_results(Loop& loop, std::vector<Slot> states, const std::vector<std::vector<Slot>>& stacked,
+                    std::int64_t count);
+  Slot one_step_of(const Loop& loop, std::size_t scanned, std::int64_t turn, bool is_unrolled);
 
   // engine_sequences.cpp: sequences and optionals, which vanish from the graph
   void sequence_construct(const Statement& statement);

@@ -21,6 +21,20 @@ std::optional<std::int64_t> known_scalar(const Slot& slot) {
 const Engine::Handler* Engine::handler(OperatorId op) {
   static const Handler kHandlers[] = {
       {OperatorId::conditional, &Engine::conditional},
+      {OperatorId::loop, &Engine::loop},
+      {OperatorId::scan, &Engine::scan},
+      {OperatorId::optional, &Engine::optional},
+      {OperatorId::optional_get_element, &Engine::optional_get_element},
+      {OperatorId::optional_has_element, &Engine::optional_has_element},
+      {OperatorId::sequence_at, &Engine::sequence_at},
+      {OperatorId::sequence_construct, &Engine::sequence_construct},
+      {OperatorId::sequence_empty, &Engine::sequence_empty},
+      {OperatorId::sequence_erase, &Engine::sequence_erase},
+      {OperatorId::sequence_insert, &Engine::sequence_insert},
+      {OperatorId::sequence_length, &Engine::sequence_length},
+      {OperatorId::sequence_map, &Engine::sequence_map},
+      {OperatorId::split_to_sequence, &Engine::split_to_sequence},
+      {OperatorId::concat_from_sequence, &Engine::concat_from_sequence},
   };
   const auto* found =
       std::find_if(std::begin(kHandlers), std::end(kHandlers), [op](const Handler& row) { return row.op == op; });
