@@ -11,11 +11,11 @@ namespace py = pybind11;
 namespace latpred {
 namespace {
 
-py::array_t<double> physics_column(const Features& features, double KernelPhysics::*member) {
-  py::array_t<double> column(static_cast<py::ssize_t>(features.physics.size()));
-  std::transform(features.physics.begin(), features.physics.end(), column.mutable_data(),
+py::array_t<double> column(const Features& features, double KernelPhysics::*member) {
+  py::array_t<double> values(static_cast<py::ssize_t>(features.physics.size()));
+  std::transform(features.physics.begin(), features.physics.end(), values.mutable_data(),
                  [member](const KernelPhysics& row) { return row.*member; });
-  return column;
+  return values;
 }
 
 }  // namespace
@@ -36,12 +36,16 @@ void bind_features(py::module_& module) {
             return values;
           },
           "float64 [K, F], columns as in feature_columns()")
-      .def_property_readonly(
-          "compute_s", [](const Features& features) { return physics_column(features, &KernelPhysics::compute_s); })
-      .def_property_readonly(
-          "memory_s", [](const Features& features) { return physics_column(features, &KernelPhysics::memory_s); })
-      .def_property_readonly(
-          "roofline_s", [](const Features& features) { return physics_column(features, &KernelPhysics::roofline_s); });
+      .def_property_readonly("peak_flops_per_s",
+                             [](const Features& features) { return column(features, &KernelPhysics::peak_flops_per_s); })
+      .def_property_readonly("bandwidth_bytes_per_s",
+                             [](const Features& features) { return column(features, &KernelPhysics::bandwidth_bytes_per_s); })
+      .def_property_readonly("compute_s",
+                             [](const Features& features) { return column(features, &KernelPhysics::compute_s); })
+      .def_property_readonly("memory_s",
+                             [](const Features& features) { return column(features, &KernelPhysics::memory_s); })
+      .def_property_readonly("roofline_s",
+                             [](const Features& features) { return column(features, &KernelPhysics::roofline_s); });
   module.def(
       "featurize",
       [](const Kernels& kernels, const std::string& device_name, const std::string& partition_name) {

@@ -1,0 +1,1 @@
+"""The committed commands that fit the shipped predictors: python -m latpred.fitting.analytic, linear, roofline."""

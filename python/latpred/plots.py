@@ -1,0 +1,177 @@
+"""Plots of predictions, with matplotlib (the extra latpred[plot]). Each returns its figure; nothing opens a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from latpred import _core, api
+from latpred.optional import need
+from latpred.tables import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from latpred._core import Graph
+    from latpred.prediction import Kernel, Prediction
+
+# Okabe and Ito's colours: told apart by colour-blind readers too.
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800")
+_OTHER_COLOR = "#999999"
+_ROOF_COLOR = "#333333"
+_LARGEST_MARKER = 900.0  # points^2, of a kernel that takes all the time
+_SMALLEST_MARKER = 12.0
+
+
+def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes]:
+    need("matplotlib", "plot", "plotting")
+    if ax is not None:
+        figure: Any = ax.get_figure()
+        return figure, ax
+    # Not pyplot: it would choose a window system and keep every figure alive.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots()
+
+
+def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
+    """Each kernel's FLOP rate over its arithmetic intensity, under the rates that the device can hold.
+
+    The area of a mark is the kernel's share of the latency; its colour is its kind. Kernels that compute nothing
+    (copies, casts) have no place on this plot; the title says how much of the time it shows.
+    """
+    kernels = [kernel for kernel in prediction.kernels if kernel.flops > 0 and kernel.bytes > 0]
+    figure, axes = _figure(ax, (8.0, 5.0))
+    intensities = [kernel.flops / kernel.bytes for kernel in kernels]
+    low, high = min(intensities, default=0.1) / 3, max(intensities, default=100) * 3
+    _draw_roofs(axes, prediction, low, high)
+    for label, color, members in _by_kind(kernels):
+        axes.scatter(
+            [kernel.flops / kernel.bytes for kernel in members],
+            [kernel.flops * kernel.repeat / (kernel.latency_ms / 1e3) for kernel in members],
+            s=[max(_SMALLEST_MARKER, _LARGEST_MARKER * kernel.share) for kernel in members],
+            color=color,
+            alpha=0.65,
+            edgecolors="white",
+            linewidths=0.6,
+            label=label,
+            zorder=3,
+        )
+    shown = sum(kernel.share for kernel in kernels)
+    axes.set(xscale="log", yscale="log", xlabel="FLOPs per byte", ylabel="FLOP/s")
+    axes.set_xlim(low, high)
+    axes.set_title(
+        f"{prediction.name} on {prediction.where()}, batch {prediction.batch}, {prediction.runtime}: "
+        f"{number(prediction.latency_ms)} ms\n{shown:.0%} of the time is in the kernels shown",
+        fontsize=10,
+        loc="left",
+    )
+    axes.grid(True, which="major", color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    if kernels:
+        legend = axes.legend(fontsize=8, loc="lower right", title="share of the time", title_fontsize=8)
+        for handle in legend.legend_handles:
+            handle.set_sizes([50.0])  # type: ignore[union-attr]
+    return figure
+
+
+def _draw_roofs(axes: Axes, prediction: Prediction, low: float, high: float) -> None:
+    """The bandwidth's slope and one level for each arithmetic in use, as the features have them."""
+    made = _core.fuse(prediction.graph, prediction.runtime, prediction.precision)
+    features = _core.featurize(made, prediction.device, prediction.partition or "")
+    bandwidth = float(max(features.bandwidth_bytes_per_s))
+    peaks: dict[str, float] = {}
+    for kernel, peak in zip(made.rows, features.peak_flops_per_s, strict=True):
+        if kernel.macs > 0:
+            peaks[kernel.arithmetic] = max(peaks.get(kernel.arithmetic, 0.0), float(peak))
+    top = max(peaks.values(), default=bandwidth * high)
+    axes.plot([low, top / bandwidth], [low * bandwidth, top], color=_ROOF_COLOR, linewidth=1.4, zorder=2)
+    for arithmetic, peak in peaks.items():
+        ridge = peak / bandwidth
+        axes.plot([ridge, max(high, ridge)], [peak, peak], color=_ROOF_COLOR, linewidth=1.4, zorder=2)
+        axes.annotate(
+            f"{arithmetic} {number(peak / 1e12)} TFLOP/s",
+            (min(high, max(high, ridge)), peak),
+            xytext=(-4, 4),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8,
+            color=_ROOF_COLOR,
+        )
+    axes.annotate(
+        f"{number(bandwidth / 1e9)} GB/s",
+        (low * 1.6, low * 1.6 * bandwidth),
+        xytext=(-2, 8),
+        textcoords="offset points",
+        fontsize=8,
+        color=_ROOF_COLOR,
+    )
+
+
+def _by_kind(kernels: Sequence[Kernel]) -> list[tuple[str, str, list[Kernel]]]:
+    """Kinds by their share of the time; those beyond the colours go together."""
+    groups: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        groups.setdefault(kernel.kind, []).append(kernel)
+    ordered = sorted(groups.items(), key=lambda item: -sum(kernel.share for kernel in item[1]))
+    named, rest = ordered[: len(_COLORS)], ordered[len(_COLORS) :]
+    rows = [
+        (f"{kind} {sum(kernel.share for kernel in members):.0%}", color, members)
+        for (kind, members), color in zip(named, _COLORS, strict=False)
+    ]
+    if rest:
+        members = [kernel for _, group in rest for kernel in group]
+        rows.append((f"others {sum(kernel.share for kernel in members):.0%}", _OTHER_COLOR, members))
+    return rows
+
+
+def batch_latency(
+    graph: Graph | str,
+    batches: Iterable[int] = (1, 2, 4, 8, 16, 32, 64, 128),
+    device: str | Sequence[str] = "A100",
+    *,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Figure:
+    """Latency over the batch, with the 80 % interval as a band; hollow marks are batches that do not fit.
+
+    device: one or several. options: those of predict_many (partition, runtime, precision, ...).
+    """
+    devices = [device] if isinstance(device, str) else list(device)
+    sizes = sorted(set(batches))
+    table = api.predict_many([graph], batches=sizes, devices=devices, **options)
+    figure, axes = _figure(ax, (7.0, 4.5))
+    for index in range(len(devices)):
+        predictions = table[index :: len(devices)]
+        color = _COLORS[index % len(_COLORS)]
+        bands = [prediction.intervals["latency_ms"] or (0.0, 0.0) for prediction in predictions]
+        latencies = [prediction.latency_ms for prediction in predictions]
+        axes.fill_between(sizes, [low for low, _ in bands], [high for _, high in bands], color=color, alpha=0.15, lw=0)
+        axes.plot(sizes, latencies, color=color, linewidth=1.6, label=predictions[0].where(), zorder=3)
+        fits = [bool(prediction.fits()) for prediction in predictions]
+        for is_fit in (True, False):
+            points = [
+                (size, latency) for size, latency, fit in zip(sizes, latencies, fits, strict=True) if fit == is_fit
+            ]
+            axes.scatter(
+                [size for size, _ in points],
+                [latency for _, latency in points],
+                s=28,
+                facecolors=color if is_fit else "white",
+                edgecolors=color,
+                linewidths=1.4,
+                zorder=4,
+            )
+    first = table[0]
+    axes.set(xscale="log", yscale="log", xlabel="batch", ylabel="latency, ms")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_title(f"{first.name}, {first.runtime}, precision {first.precision}", fontsize=10, loc="left")
+    axes.grid(True, which="major", color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.legend(fontsize=8, title="band: 80 % interval", title_fontsize=8)
+    return figure
