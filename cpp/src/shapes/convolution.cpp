@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "latpred/text.h"
+#include "operators/products.h"
+#include "shapes/rules.h"
+#include "shapes/window.h"
+
+namespace latpred::shapes {
+namespace {
+
+// Input and weight of a convolution in any of its forms, checked against each other.
+struct Sides {
+  const Shape& x;
+  const Shape& weight;
+  std::int64_t groups;
+};
+
+Sides sides_of(const RuleContext& context) {
+  const Operands operands = operands_of(context.statement().op);
+  const Shape& x = context.shape(operands.a);
+  const Shape& weight = context.shape(operands.b);
+  if (x.size() < 3) context.fail(concat("input ", shape_text(x), " needs batch, channels and a spatial dimension"));
+  if (weight.size() != x.size()) {
+    context.fail(concat("weight ", shape_text(weight), " must have as many dimensions as input ", shape_text(x)));
+  }
+  const std::int64_t groups = context.attributes().integer("group", 1);
+  if (groups < 1) context.fail(concat("'group' must be at least 1, got ", groups));
+  const Shape kernel = context.attributes().integers("kernel_shape");
+  if (!kernel.empty() && kernel != spatial(weight)) {
+    context.fail(concat("kernel_shape ", shape_text(kernel), " is not that of the weight ", shape_text(weight)));
+  }
+  return {x, weight, groups};
+}
+
+void check_bias(const RuleContext& context, std::int64_t out_channels) {
+  const auto bias = operands_of(context.statement().op).bias;
+  if (!bias || !context.has_input(*bias)) return;
+  const Shape& shape = context.shape(*bias);
+  if (shape != Shape{out_channels}) {
+    context.fail(concat("bias ", shape_text(shape), " must be [", out_channels, "], one for each output channel"));
+  }
+}
+
+// Weight [Cout, Cin / groups, window].
+Shape forward_shape(const RuleContext& context) {
+  const auto [x, weight, groups] = sides_of(context);
+  if (x[1] != weight[1] * groups) {
+    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[1], " x ",
+                        groups, " groups = ", weight[1] * groups));
+  }
+  if (weight[0] % groups != 0) {
+    context.fail(concat(weight[0], " output channels cannot be split into ", groups, " groups"));
+  }
+  check_bias(context, weight[0]);
+  const Shape input = spatial(x);
+  const Window window = window_of(context, spatial(weight), input);
+  Shape result{x[0], weight[0]};
+  const Shape positions = window_positions(context, window, input);
+  result.insert(result.end(), positions.begin(), positions.end());
+  return result;
+}
+
+void conv(RuleContext& context) { context.set_output(0, context.dtype(0), forward_shape(context)); }
+
+void conv_integer(RuleContext& context) { context.set_output(0, DType::int32, forward_shape(context)); }
+
+// Inputs x, its scale and zero point, weight, its scale and zero point, the output's scale and zero point, bias.
+void qlinear_conv(RuleContext& context) {
+  const bool has_zero_point = context.has_input(7);
+  context.set_output(0, context.dtype(has_zero_point ? 7 : 0), forward_shape(context));
+}
+
+void conv_transpose(RuleContext& context) {
+  const auto [x, weight, groups] = sides_of(context);  // weight [Cin, Cout / groups, window]
+  if (x[1] != weight[0]) {
+    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[0]));
+  }
+  if (x[1] % groups != 0) context.fail(concat(x[1], " input channels cannot be split into ", groups, " groups"));
+  const Shape input = spatial(x);
+  Shape result{x[0], weight[1] * groups};
+  check_bias(context, result[1]);
+  const std::size_t count = input.size();
+  const Window window = window_of(context, spatial(weight), input);
+  Shape extra = context.attributes().integers("output_padding");
+  if (extra.empty()) extra.assign(count, 0);
+  if (extra.size() != count) context.fail(concat("'output_padding' ", shape_text(extra), " must have ", count, " entries"));
+  Shape wanted = context.attributes().integers("output_shape");
+  if (wanted.size() == count + 2) wanted = spatial(wanted);  // some files put batch and channels before it
+  if (!wanted.empty() && wanted.size() != count) {
+    context.fail(concat("'output_shape' ", shape_text(wanted), " must have ", count, " entries"));
+  }
+  const bool is_same = context.attributes().text("auto_pad", "NOTSET").starts_with("SAME");
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!wanted.empty()) {
+      result.push_back(wanted[i]);
+    } else if (is_same) {
+      result.push_back(input[i] * window.strides[i]);
+    } else {
+      result.push_back((input[i] - 1) * window.strides[i] + extra[i] + (window.kernel[i] - 1) * window.dilations[i] + 1 -
+                       window.pads_begin[i] - window.pads_end[i]);
+    }
+  }
+  context.set_output(0, context.dtype(0), result);
+}
+
+// Inputs x, weight, offset, bias, mask: the offset has two numbers for each element of each window.
+void deform_conv(RuleContext& context) {
+  const Shape shape = forward_shape(context);
+  const Shape& offset = context.shape(2);
+  if (offset.size() != shape.size() || spatial(offset) != spatial(shape)) {
+    context.fail(concat("offset ", shape_text(offset), " must have the output's spatial sizes, ",
+                        shape_text(spatial(shape))));
+  }
+  context.set_output(0, context.dtype(0), shape);
+}
+
+// One window along the length for each channel; the state holds the last inputs.
+void causal_conv_with_state(RuleContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& weight = context.shape(1);
+  if (x.size() != 3 || weight.size() != 3 || weight[0] != x[1] || weight[1] != 1) {
+    context.fail(concat("weight ", shape_text(weight), " must be [channels, 1, window] for input ", shape_text(x),
+                        " of [batch, channels, length]"));
+  }
+  check_bias(context, x[1]);
+  context.set_output(0, context.dtype(0), x);
+  context.set_output(1, context.dtype(0), {x[0], x[1], std::max<std::int64_t>(0, weight[2] - 1)});
+}
+
+}  // namespace
+
+const std::vector<RuleRow>& convolution_rules() {
+  static const std::vector<RuleRow> rows{
+      {OperatorId::conv, conv},
+      {OperatorId::conv_transpose, conv_transpose},
+      {OperatorId::conv_integer, conv_integer},
+      {OperatorId::qlinear_conv, qlinear_conv},
+      {OperatorId::deform_conv, deform_conv},
+      {OperatorId::fused_conv, conv},
+      {OperatorId::causal_conv_with_state, causal_conv_with_state},
+  };
+  return rows;
+}
+
+}  // namespace latpred::shapes
