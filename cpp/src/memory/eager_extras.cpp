@@ -36,7 +36,14 @@ void copy_if_strided(const EagerNode& eager, Extras& extras, bool images_too, bo
   extras.push_back({eager.size_bytes(id), is_saved_instead, is_saved_instead ? id : kAbsent});
 }
 
-void convolution(const EagerNode& eager, Extras& extras) { copy_if_strided(eager, extras, true, false); }
+// The library gets input and weight in one memory format; a weight of one channel or one point is in both.
+void convolution(const EagerNode& eager, Extras& extras) {
+  copy_if_strided(eager, extras, true, false);
+  if (!eager.has_input(1) || !is_channels_last(eager.input(0).shape, eager.strides[eager.node.inputs[0]])) return;
+  const Shape& weight = eager.input(1).shape;
+  if (weight[1] == 1 || product(weight.begin() + 2, weight.end()) == 1) return;
+  extras.push_back({eager.size_bytes(eager.node.inputs[1])});
+}
 
 void row_kernel(const EagerNode& eager, Extras& extras) { copy_if_strided(eager, extras, false, false); }
 
