@@ -63,7 +63,7 @@ class Coefficients:
     compute_product: float  # at the full peak: convolutions, matrix products and everything else
     compute_attention: float
     memory: float  # at the full bandwidth
-    gap: float = 0.0  # nothing runs, clocks stay up
+    gap: float  # nothing runs, clocks stay up
 
 
 def num_samples(power_w: float) -> int:
@@ -150,12 +150,16 @@ def fit(rows: pd.DataFrame, board: Board, gap: float) -> Coefficients:
     weight /= weight.mean()
     log_power = np.log(rows.power_w.to_numpy())
 
+    def coefficients(values: Array) -> Coefficients:
+        active, compute_product, compute_attention, memory = (float(value) for value in values)
+        return Coefficients(active, compute_product, compute_attention, memory, gap)
+
     def residuals(values: Array) -> Array:
-        return np.asarray(weight * (np.log(predict(rows, board, Coefficients(*values, gap=gap))) - log_power))
+        return np.asarray(weight * (np.log(predict(rows, board, coefficients(values))) - log_power))
 
     start = (0.3, 1.0, 0.5, 0.5)
     solution = least_squares(residuals, start, bounds=(0, np.inf), loss="soft_l1", f_scale=OUTLIER_SCALE)
-    return Coefficients(*(float(value) for value in solution.x), gap=gap)
+    return coefficients(solution.x)
 
 
 def gap_share(rows: pd.DataFrame, board: Board) -> float:
@@ -234,7 +238,8 @@ def board_of(name: str) -> Board:
 
     row = _core.device(name)
     peak = row.peak_flops_per_s(PEAK)
-    assert row.power_limit_w is not None and peak is not None and row.l2_bytes is not None
+    if row.power_limit_w is None or peak is None or row.l2_bytes is None:
+        raise ValueError(f"device {name!r} lacks a power limit, a {PEAK} peak or an L2 size: the fit needs all three")
     return Board(
         idle_w=row.idle_power_w.value,
         limit_w=row.power_limit_w,
@@ -255,10 +260,10 @@ def main() -> None:
     gap = gap_share(rows, board)
     fitted = fit(settled, board, gap)
     lines = report(held_out(settled, board, gap))
+    arguments.out.write_text(header(fitted, len(settled), lines))
     print("\n".join([str(fitted), f"{len(settled)} of {len(rows)} rows", *lines]))
     everything = rows.assign(measured=rows.power_w, model=predict(rows, board, fitted))
     print(f"all rows, most of them with a reading that lags behind: {errors(everything, 'model')}")
-    arguments.out.write_text(header(fitted, len(settled), lines))
 
 
 if __name__ == "__main__":
