@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/device.h"
+#include "latpred/energy.h"
+#include "latpred/graph.h"
+#include "latpred/interval.h"
+#include "latpred/memory.h"
+#include "latpred/partition.h"
+#include "latpred/predictor.h"
+
+namespace latpred {
+
+// What is asked besides the graph; names are those of the tables.
+struct PredictRequest {
+  std::string device = "A100";
+  std::string partition;              // empty: the whole device
+  std::string runtime;                // empty: the device's default
+  std::string precision = "default";
+  std::string input_on = "device";    // where the caller's input lies: "device", "pinned", "pageable"
+  bool autograd = false;              // keep what a backward pass needs: memory only
+  std::string predictor;              // empty: the best that covers the case
+  std::string mig_rule = "memory";    // or "dippm"
+  bool strict = false;                // refuse what lies outside the evidence
+};
+
+struct Interval {
+  double lower = 0;
+  double upper = 0;
+};
+
+// The answer, in seconds, bytes and joules; intervals are 80 %.
+struct Prediction {
+  std::string device;     // the table's name
+  std::string partition;  // empty: the whole device
+  std::string runtime;
+  std::string precision;
+  std::string predictor;
+  std::int64_t batch = 1;
+  std::string input_on;
+  bool autograd = false;
+  std::string mig_rule;
+
+  double latency_s = 0;
+  double host_wait_s = 0;   // share of latency_s in which the device waits for the host
+  double input_copy_s = 0;  // share of latency_s in which the input travels to the device
+  Interval latency_interval_s;
+  MemoryEstimate memory;
+  Interval memory_interval_bytes;
+  std::optional<EnergyEstimate> energy;
+  std::optional<Interval> energy_interval_j;
+  std::optional<std::string> mig_profile;  // nothing: the device has no MIG, or no profile is large enough
+
+  std::string latency_provenance;  // "fitted", "interpolated", "extrapolated", "modelled"
+  std::string memory_provenance;
+  std::string energy_provenance;
+  std::vector<std::string> coverage;           // one sentence for each thing outside what was measured
+  std::vector<std::string> unknown_operators;  // kinds that no table knows, costed as memory traffic
+};
+
+// One row of the kernels table; latency_s over all rows adds up to the prediction's.
+struct KernelRow {
+  std::string name;
+  std::string kind;  // a cost kind, or "host_wait", "input_copy"
+  std::string arithmetic;
+  std::vector<std::string> members;  // nodes of the graph
+  std::int64_t repeat = 1;
+  double latency_s = 0;
+  double roofline_s = 0;
+  double macs = 0;
+  double flops = 0;
+  double bytes = 0;
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  double tiles = 0;
+  double waves = 0;
+  bool compute_bound = false;
+};
+
+// One MIG profile of the device.
+struct PartitionRow {
+  std::string name;
+  double sms = 0;
+  double memory_bytes = 0;  // usable
+  int max_instances = 1;
+  double latency_s = 0;
+  Interval latency_interval_s;
+  double memory_share = 0;  // predicted peak over usable
+  bool fits = false;        // by the upper end of the memory interval
+};
+
+struct Fit {
+  bool fits = false;          // by the upper end of the memory interval
+  double margin_bytes = 0;    // usable minus upper end; negative: missing
+  double usable_bytes = 0;
+  double needed_bytes = 0;    // upper end of the interval
+};
+
+// Runs the whole line from Graph to Prediction. Holds the fitted predictors, which it loads from `data_directory` when
+// first asked for; safe to share between threads.
+class Session {
+ public:
+  explicit Session(std::string data_directory);
+  ~Session();
+
+  [[nodiscard]] Prediction predict(const Graph& graph, const PredictRequest& request) const;
+  // One answer for each graph and request, in graph-major order, on `num_threads` threads (0: all cores).
+  [[nodiscard]] std::vector<Prediction> predict_many(const std::vector<std::shared_ptr<const Graph>>& graphs,
+                                                     const std::vector<PredictRequest>& requests,
+                                                     int num_threads = 0) const;
+  [[nodiscard]] std::vector<KernelRow> kernels(const Graph& graph, const PredictRequest& request) const;
+  [[nodiscard]] std::vector<PartitionRow> partitions(const Graph& graph, const PredictRequest& request) const;
+  [[nodiscard]] Fit fits(const Graph& graph, const PredictRequest& request) const;
+  // The largest batch whose memory fits, 0 when batch 1 does not. Memory grows with the batch, so halving the range
+  // finds it.
+  [[nodiscard]] std::int64_t largest_batch(const Graph& graph, const PredictRequest& request) const;
+
+ private:
+  struct Loaded;
+  [[nodiscard]] const Loaded& loaded(std::string_view predictor) const;
+
+  std::string data_directory_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::unique_ptr<Loaded>, std::less<>> loaded_;
+};
+
+}  // namespace latpred

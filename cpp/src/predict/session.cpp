@@ -1,0 +1,283 @@
+#include "latpred/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "input_copy.h"
+#include "latpred/checkpoint.h"
+#include "latpred/error.h"
+#include "latpred/features.h"
+#include "latpred/kernel.h"
+#include "latpred/runtime.h"
+#include "latpred/shapes.h"
+#include "latpred/text.h"
+#include "memory_interval.h"
+#include "mig.h"
+
+namespace latpred {
+namespace {
+
+// The predictor that answers when none is named: the first of the table, which lists the best validated one first.
+const PredictorRow& chosen_predictor(std::string_view name) {
+  return name.empty() ? predictors().front() : predictor_row(name);
+}
+
+const Runtime& chosen_runtime(const Device& device, std::string_view name) {
+  const Runtime& row = runtime(name.empty() ? "eager" : name);
+  if (device.is_gpu ? row.on_gpu : row.on_cpu) return row;
+  std::vector<std::string> valid;
+  for (const Runtime& other : runtimes()) {
+    if (device.is_gpu ? other.on_gpu : other.on_cpu) valid.emplace_back(other.name);
+  }
+  throw InvalidArgumentError(concat("runtime '", row.name, "' does not run on ", device.is_gpu ? "GPUs" : "CPUs",
+                                    " and device '", device.name, "' is one; valid here: ", join(valid)),
+                             {.valid = valid});
+}
+
+// A precision asked for by name needs its units; "default" means what the runtime does on this device.
+void check_units(const Device& device, const Precision& precision) {
+  if (precision.by_runtime) return;
+  for (const Arithmetic arithmetic : {precision.convolution, precision.matmul}) {
+    if (has_units(device, arithmetic)) continue;
+    std::vector<std::string> valid{"default"};
+    for (const Precision& row : precisions()) {
+      if (!row.by_runtime && has_units(device, row.convolution) && has_units(device, row.matmul)) {
+        valid.emplace_back(row.name);
+      }
+    }
+    throw InvalidArgumentError(concat("device '", device.name, "' has no ", arithmetic_name(arithmetic),
+                                      " arithmetic, which precision '", precision.name, "' needs; it takes ",
+                                      join(valid)),
+                               {.valid = valid});
+  }
+}
+
+// Everything that the line computes before the answer is put together.
+struct Run {
+  const latpred::Device& device;
+  const latpred::Runtime& runtime;
+  latpred::Partition partition;
+  Kernels kernels;
+  Features features;
+  LatencyOutput latency;
+  double copy_s = 0;
+};
+
+Run run_line(const Graph& graph, const PredictRequest& request, const Predictor& predictor) {
+  const Device& device_row = device(request.device);
+  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  check_units(device_row, precision_of(runtime_row, request.precision));
+  Run run{device_row, runtime_row, partition(device_row, request.partition), {}, {}, {}, 0};
+  run.kernels = fuse(graph, runtime_row.name, request.precision);
+  run.features = featurize(run.kernels, device_row, run.partition, false);
+  run.latency = predictor.latency({graph, run.kernels, run.features, device_row, run.partition, runtime_row});
+  run.copy_s = input_copy_s(graph, device_row, request.input_on);
+  return run;
+}
+
+// Energy is power times time: both uncertainties add on the log scale. The board cannot leave its limits.
+Interval energy_interval(const EnergyEstimate& energy, const Interval& latency_s, double latency_point_s,
+                         double latency_log_half_width) {
+  const double half_width = std::hypot(latency_log_half_width, energy.power_log_half_width);
+  const double lowest = energy.lower_j * latency_s.lower / latency_point_s;
+  const double highest = energy.upper_j * latency_s.upper / latency_point_s;
+  return {std::max(lowest, energy.energy_j * std::exp(-half_width)),
+          std::min(highest, energy.energy_j * std::exp(half_width))};
+}
+
+void refuse_outside_evidence(const Prediction& prediction) {
+  if (!prediction.unknown_operators.empty()) {
+    throw UnsupportedOperatorError(concat("strict: no table knows ", join(prediction.unknown_operators),
+                                          "; without strict=True they are costed as memory traffic"),
+                                   {.op = prediction.unknown_operators.front()});
+  }
+  if (prediction.latency_provenance == "extrapolated") {
+    throw InvalidArgumentError(concat("strict: outside what the predictor was fitted on: ",
+                                      join(prediction.coverage, "; "),
+                                      "; without strict=True the answer carries a wider interval"));
+  }
+}
+
+std::vector<std::string> member_names(const Graph& graph, const Kernel& kernel) {
+  std::vector<std::string> names;
+  for (const NodeId id : kernel.members) names.push_back(graph.nodes[id].name);
+  return names;
+}
+
+}  // namespace
+
+struct Session::Loaded {
+  std::unique_ptr<Predictor> predictor;
+  Evidence evidence;
+};
+
+Session::Session(std::string data_directory) : data_directory_(std::move(data_directory)) {}
+
+Session::~Session() = default;
+
+const Session::Loaded& Session::loaded(std::string_view name) const {
+  const PredictorRow& row = chosen_predictor(name);
+  const std::lock_guard lock(mutex_);
+  auto found = loaded_.find(row.name);
+  if (found == loaded_.end()) {
+    const std::string path = concat(data_directory_, "/predictors/", row.checkpoint);
+    auto entry = std::make_unique<Loaded>();
+    entry->predictor = row.make(path);
+    entry->evidence = evidence_of(read_checkpoint(path, row.name));
+    found = loaded_.emplace(std::string(row.name), std::move(entry)).first;
+  }
+  return *found->second;
+}
+
+Prediction Session::predict(const Graph& graph, const PredictRequest& request) const {
+  const Loaded& used = loaded(request.predictor);
+  const Run run = run_line(graph, request, *used.predictor);
+  const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime};
+  const Coverage covered = coverage(used.evidence, input);
+  const LatencyInterval interval = latency_interval(used.evidence, covered, input, run.latency);
+
+  Prediction result;
+  result.device = run.device.name;
+  result.partition = run.partition.name;
+  result.runtime = run.runtime.name;
+  result.precision = request.precision;
+  result.predictor = chosen_predictor(request.predictor).name;
+  result.batch = graph.batch;
+  result.input_on = request.input_on;
+  result.autograd = request.autograd;
+  result.mig_rule = request.mig_rule;
+
+  result.latency_s = run.latency.latency_s + run.copy_s;
+  result.host_wait_s = run.latency.host_wait_s;
+  result.input_copy_s = run.copy_s;
+  result.latency_interval_s = {interval.lower_s + run.copy_s, interval.upper_s + run.copy_s};
+  result.latency_provenance = covered.provenance;
+  result.coverage = covered.notes;
+  result.unknown_operators = run.kernels.unknown_operators;
+
+  result.memory = estimate_memory(graph, run.kernels, run.device, {.autograd = request.autograd});
+  result.memory_interval_bytes = memory_interval(result.memory);
+  result.memory_provenance = "modelled";
+  result.energy = estimate_energy(run.kernels, run.features, run.latency.kernel_s, result.latency_s, run.device,
+                                  run.partition);
+  if (result.energy) {
+    result.energy_interval_j =
+        energy_interval(*result.energy, result.latency_interval_s, result.latency_s, interval.log_half_width);
+    result.energy_provenance = "modelled";
+  }
+  result.mig_profile = pick_mig_profile(run.device, request.mig_rule, result.memory, result.memory_interval_bytes);
+  if (request.strict) refuse_outside_evidence(result);
+  return result;
+}
+
+std::vector<Prediction> Session::predict_many(const std::vector<std::shared_ptr<const Graph>>& graphs,
+                                              const std::vector<PredictRequest>& requests, int num_threads) const {
+  std::vector<Prediction> results(graphs.size() * requests.size());
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    for (std::size_t index = next++; index < results.size(); index = next++) {
+      try {
+        results[index] = predict(*graphs[index / requests.size()], requests[index % requests.size()]);
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex);
+        if (!failure) failure = std::current_exception();
+        next = results.size();
+      }
+    }
+  };
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t count = std::min<std::size_t>(num_threads > 0 ? num_threads : cores, results.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < count; ++i) threads.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest& request) const {
+  const Run run = run_line(graph, request, *loaded(request.predictor).predictor);
+  std::vector<KernelRow> rows;
+  rows.reserve(run.kernels.rows.size() + 2);
+  for (std::size_t i = 0; i < run.kernels.rows.size(); ++i) {
+    const Kernel& kernel = run.kernels.rows[i];
+    const KernelPhysics& physics = run.features.physics[i];
+    const auto repeat = static_cast<double>(kernel.repeat);
+    rows.push_back({.name = kernel.name,
+                    .kind = std::string(cost_kind_name(kernel.kind)),
+                    .arithmetic = std::string(arithmetic_name(kernel.arithmetic)),
+                    .members = member_names(graph, kernel),
+                    .repeat = kernel.repeat,
+                    .latency_s = run.latency.kernel_s[i],
+                    .roofline_s = physics.roofline_s * repeat,
+                    .macs = kernel.macs * repeat,
+                    .flops = kernel.flops * repeat,
+                    .bytes = kernel.bytes() * repeat,
+                    .m = kernel.m,
+                    .n = kernel.n,
+                    .k = kernel.k,
+                    .tiles = physics.tiles,
+                    .waves = physics.waves,
+                    .compute_bound = physics.compute_bound});
+  }
+  if (run.latency.host_wait_s > 0) {
+    rows.push_back({.name = "host_wait", .kind = "host_wait", .latency_s = run.latency.host_wait_s});
+  }
+  if (run.copy_s > 0) rows.push_back({.name = "input_copy", .kind = "input_copy", .latency_s = run.copy_s});
+  return rows;
+}
+
+std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictRequest& request) const {
+  std::vector<PartitionRow> rows;
+  for (const Partition& profile : mig_profiles(device(request.device))) {
+    PredictRequest part = request;
+    part.partition = profile.name;
+    part.strict = false;
+    const Prediction prediction = predict(graph, part);
+    rows.push_back({.name = profile.name,
+                    .sms = profile.sms,
+                    .memory_bytes = profile.memory_bytes,
+                    .max_instances = profile.max_instances,
+                    .latency_s = prediction.latency_s,
+                    .latency_interval_s = prediction.latency_interval_s,
+                    .memory_share = prediction.memory.total_bytes / profile.memory_bytes,
+                    .fits = prediction.memory_interval_bytes.upper <= profile.memory_bytes});
+  }
+  return rows;
+}
+
+Fit Session::fits(const Graph& graph, const PredictRequest& request) const {
+  const Device& device_row = device(request.device);
+  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
+  const MemoryEstimate memory = estimate_memory(graph, kernels, device_row, {.autograd = request.autograd});
+  const double usable = partition(device_row, request.partition).memory_bytes;
+  const double needed = memory_interval(memory).upper;
+  return {.fits = needed <= usable, .margin_bytes = usable - needed, .usable_bytes = usable, .needed_bytes = needed};
+}
+
+std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& request) const {
+  const auto fits_at = [&](std::int64_t batch) { return fits(with_batch(graph, batch), request).fits; };
+  constexpr std::int64_t kLargestBatch = std::int64_t{1} << 24;  // beyond it a graph has no activation to speak of
+  if (!fits_at(1)) return 0;
+  std::int64_t fitting = 1;
+  std::int64_t failing = 2;
+  while (failing <= kLargestBatch && fits_at(failing)) {
+    fitting = failing;
+    failing *= 2;
+  }
+  while (failing - fitting > 1) {
+    const std::int64_t middle = fitting + (failing - fitting) / 2;
+    (fits_at(middle) ? fitting : failing) = middle;
+  }
+  return fitting;
+}
+
+}  // namespace latpred

@@ -1,0 +1,191 @@
+#include "latpred/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph_maker.h"
+#include "latpred/error.h"
+
+namespace latpred {
+namespace {
+
+using testing::GraphMaker;
+
+constexpr std::int64_t kBatch = 2;
+
+GraphMaker::Settings conv_settings(std::int64_t group = 1) {
+  return {{"kernel_shape", Shape{3, 3}}, {"pads", Shape{1, 1, 1, 1}}, {"strides", Shape{1, 1}}, {"group", group}};
+}
+
+// input -> conv -> batch norm -> relu -> add(input side) -> output
+Graph residual_block() {
+  GraphMaker make;
+  const Shape shape{kBatch, 16, 8, 8};
+  const TensorId x = make.input(shape);
+  const TensorId c = make.node(OperatorId::conv, {x, make.weight({16, 16, 3, 3})}, shape, conv_settings());
+  const TensorId b = make.node(
+      OperatorId::batch_norm, {c, make.weight({16}), make.weight({16}), make.weight({16}), make.weight({16})}, shape);
+  const TensorId r = make.node(OperatorId::relu, {b}, shape);
+  return make.build({make.node(OperatorId::add, {r, x}, shape)});
+}
+
+// q k^T -> scale -> softmax -> v
+Graph attention_block() {
+  GraphMaker make;
+  const TensorId q = make.input({kBatch, 4, 32, 16});
+  const TensorId k = make.input({kBatch, 4, 16, 32});
+  const TensorId v = make.input({kBatch, 4, 32, 16});
+  const Shape scores{kBatch, 4, 32, 32};
+  const TensorId s = make.node(OperatorId::matmul, {q, k}, scores);
+  const TensorId scaled = make.node(OperatorId::mul, {s, make.weight({1})}, scores);
+  const TensorId p = make.node(OperatorId::softmax, {scaled}, scores);
+  return make.build({make.node(OperatorId::matmul, {p, v}, {kBatch, 4, 32, 16})});
+}
+
+double total_macs(const Kernels& kernels) {
+  double sum = 0;
+  for (const Kernel& row : kernels.rows) sum += row.macs * static_cast<double>(row.repeat);
+  return sum;
+}
+
+double total_bytes(const Kernels& kernels) {
+  double sum = 0;
+  for (const Kernel& row : kernels.rows) sum += row.bytes() * static_cast<double>(row.repeat);
+  return sum;
+}
+
+std::vector<CostKind> kinds(const Kernels& kernels) {
+  std::vector<CostKind> result;
+  for (const Kernel& row : kernels.rows) result.push_back(row.kind);
+  return result;
+}
+
+TEST(Kernels, EagerRunsOneForEachOperatorThatMovesData) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 3, 8, 8});
+  const TensorId c = make.node(OperatorId::conv, {x, make.weight({16, 3, 3, 3})}, {kBatch, 16, 8, 8}, conv_settings());
+  const TensorId f = make.node(OperatorId::flatten, {c}, {kBatch, 1024});
+  const TensorId y = make.node(OperatorId::gemm, {f, make.weight({1024, 10})}, {kBatch, 10});
+  const Kernels kernels = fuse(make.build({y}), "eager", "default");
+  EXPECT_EQ(kinds(kernels), (std::vector{CostKind::conv, CostKind::matmul}));
+  EXPECT_EQ(kernels.num_launches, 2);
+  EXPECT_EQ(kernels.rows[0].arithmetic, Arithmetic::tf32);
+  EXPECT_EQ(kernels.rows[1].arithmetic, Arithmetic::fp32);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].window, 9);
+  EXPECT_DOUBLE_EQ(kernels.rows[1].m, kBatch);
+  EXPECT_DOUBLE_EQ(kernels.rows[1].k, 1024);
+}
+
+TEST(Kernels, FusionKeepsTheWorkAndSavesTheTraffic) {
+  const Graph graph = residual_block();
+  const Kernels eager = fuse(graph, "eager", "default");
+  const Kernels fused = fuse(graph, "tensorrt", "default");
+  ASSERT_EQ(fused.rows.size(), 1U);
+  EXPECT_EQ(fused.rows[0].kind, CostKind::conv);
+  EXPECT_EQ(fused.rows[0].members, (std::vector<NodeId>{0, 1, 2, 3}));
+  EXPECT_DOUBLE_EQ(total_macs(fused), total_macs(eager));
+  // Left: the input read by the convolution and by the addition, one output, the weights.
+  const double tensor_bytes = kBatch * 16 * 8 * 8 * 4;
+  EXPECT_DOUBLE_EQ(fused.rows[0].bytes_in, 2 * tensor_bytes);
+  EXPECT_DOUBLE_EQ(fused.rows[0].bytes_out, tensor_bytes);
+  EXPECT_LT(total_bytes(fused), total_bytes(eager));
+}
+
+TEST(Kernels, ATensorWithTwoReadersEndsAGroup) {
+  GraphMaker make;
+  const Shape shape{kBatch, 16, 8, 8};
+  const TensorId x = make.input(shape);
+  const TensorId c = make.node(OperatorId::conv, {x, make.weight({16, 16, 3, 3})}, shape, conv_settings());
+  const TensorId r = make.node(OperatorId::relu, {c}, shape);
+  const TensorId s = make.node(OperatorId::sigmoid, {c}, shape);
+  const Kernels kernels = fuse(make.build({make.node(OperatorId::mul, {r, s}, shape)}), "tensorrt", "fp16");
+  ASSERT_EQ(kernels.rows.size(), 3U);
+  EXPECT_EQ(kernels.rows[0].members, std::vector<NodeId>{0});
+}
+
+TEST(Kernels, AttentionIsRecognisedWhereTheRuntimeFusesIt) {
+  const Graph graph = attention_block();
+  const Kernels fused = fuse(graph, "tensorrt", "fp16");
+  ASSERT_EQ(fused.rows.size(), 1U);
+  EXPECT_EQ(fused.rows[0].kind, CostKind::attention);
+  EXPECT_EQ(fuse(graph, "eager", "fp16").rows.size(), 4U);
+}
+
+TEST(Kernels, HalfPrecisionHalvesTheBytes) {
+  const Graph graph = residual_block();
+  EXPECT_DOUBLE_EQ(total_bytes(fuse(graph, "eager", "fp16")), total_bytes(fuse(graph, "eager", "fp32")) / 2);
+}
+
+TEST(Kernels, AutocastInsertsCastsAndFollowsItsLists) {
+  const Kernels kernels = fuse(residual_block(), "eager", "amp");
+  // Casts of the input and of the weight, then conv, norm and relu in half precision, then an addition with the
+  // float32 input.
+  EXPECT_EQ(kinds(kernels), (std::vector{CostKind::cast, CostKind::cast, CostKind::conv, CostKind::batch_norm,
+                                         CostKind::unary, CostKind::binary}));
+  EXPECT_EQ(kernels.rows[2].arithmetic, Arithmetic::fp16);
+  const double elements = kBatch * 16 * 8 * 8;
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_in, 4 * elements);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, 2 * elements);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].bytes_in, 2 * elements);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].weight_bytes, 2 * 16 * 16 * 9);
+  EXPECT_DOUBLE_EQ(kernels.rows[4].bytes_out, 2 * elements);
+  EXPECT_DOUBLE_EQ(kernels.rows[5].bytes_out, 4 * elements);
+}
+
+TEST(Kernels, SoftmaxLeavesHalfPrecisionUnderAutocast) {
+  const Kernels kernels = fuse(attention_block(), "eager", "amp");
+  const auto softmax = std::find_if(kernels.rows.begin(), kernels.rows.end(),
+                                    [](const Kernel& row) { return row.kind == CostKind::softmax; });
+  ASSERT_NE(softmax, kernels.rows.end());
+  EXPECT_DOUBLE_EQ(softmax->bytes_out, 4.0 * kBatch * 4 * 32 * 32);
+}
+
+TEST(Kernels, LoopsAreCountedOnceAndRepeated) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 64});
+  const TensorId y = make.node(OperatorId::tanh, {x}, {kBatch, 64});
+  make.repeat_last(5);
+  const Kernels kernels = fuse(make.build({y}), "eager", "default");
+  ASSERT_EQ(kernels.rows.size(), 1U);
+  EXPECT_EQ(kernels.rows[0].repeat, 5);
+  EXPECT_EQ(kernels.num_launches, 5);
+}
+
+TEST(Kernels, AReshapeThatHasToCopyIsAKernelInEagerAndFreeWithoutStrides) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 12, 197, 64});
+  const TensorId t = make.node(OperatorId::transpose, {x}, {kBatch, 197, 12, 64}, {{"perm", Shape{0, 2, 1, 3}}});
+  const TensorId r = make.node(OperatorId::reshape, {t, make.constant({3})}, {kBatch, 197, 768});
+  const Graph graph = make.build({r});
+  const Kernels eager = fuse(graph, "eager", "default");
+  ASSERT_EQ(eager.rows.size(), 1U);
+  EXPECT_EQ(eager.rows[0].kind, CostKind::copy);
+  EXPECT_EQ(eager.rows[0].members, std::vector<NodeId>{1});
+  const Kernels engine = fuse(graph, "tensorrt", "default");
+  ASSERT_EQ(engine.rows.size(), 1U);
+  EXPECT_EQ(engine.rows[0].members, std::vector<NodeId>{0});
+}
+
+TEST(Kernels, UnknownOperatorsAreKeptAndNamed) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 64});
+  const TensorId y = make.node(OperatorId::unknown, {x}, {kBatch, 64});
+  Graph graph = make.build({y});
+  graph.nodes[0].source_operator = "com.acme::Foo";
+  const Kernels kernels = fuse(graph, "eager", "default");
+  EXPECT_EQ(kernels.unknown_operators, std::vector<std::string>{"com.acme::Foo"});
+  EXPECT_GT(kernels.rows.at(0).bytes(), 0);
+}
+
+TEST(Kernels, UnknownRuntimeIsAnErrorThatHelps) {
+  try {
+    (void)fuse(residual_block(), "tensort", "default");
+    FAIL() << "accepted";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'tensorrt'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace latpred
