@@ -1,0 +1,40 @@
+#include "operators/recurrent_sizes.h"
+
+#include "latpred/text.h"
+#include "shapes/rules.h"
+
+namespace latpred::shapes {
+namespace {
+
+// Outputs: the state of every step, the last state, the last cell (LSTM).
+void recurrent(RuleContext& context) {
+  std::vector<const Shape*> inputs;
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {
+    inputs.push_back(context.has_input(i) ? &context.shape(i) : nullptr);
+  }
+  const RecurrentSizes sizes = recurrent_sizes(context.statement().op, context.attributes(), inputs);
+  const Shape last = sizes.batch_first ? Shape{sizes.batch, sizes.directions, sizes.hidden}
+                                       : Shape{sizes.directions, sizes.batch, sizes.hidden};
+  const Shape every = sizes.batch_first ? Shape{sizes.batch, sizes.length, sizes.directions, sizes.hidden}
+                                        : Shape{sizes.length, sizes.directions, sizes.batch, sizes.hidden};
+  for (const std::size_t state : {std::size_t{5}, std::size_t{6}}) {
+    const bool is_state = state == 5 || context.statement().op == OperatorId::lstm;
+    if (is_state && context.has_input(state) && context.shape(state) != last) {
+      context.fail(concat("initial state (input ", state, ") is ", shape_text(context.shape(state)), ", expected ",
+                          shape_text(last)));
+    }
+  }
+  context.set_output(0, context.dtype(0), every);
+  context.set_output(1, context.dtype(0), last);
+  if (context.statement().op == OperatorId::lstm) context.set_output(2, context.dtype(0), last);
+}
+
+}  // namespace
+
+const std::vector<RuleRow>& recurrent_rules() {
+  static const std::vector<RuleRow> rows{
+      {OperatorId::lstm, recurrent}, {OperatorId::gru, recurrent}, {OperatorId::rnn, recurrent}};
+  return rows;
+}
+
+}  // namespace latpred::shapes
