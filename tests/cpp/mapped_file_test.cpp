@@ -16,7 +16,8 @@ using testing::message_of;
 
 class MappedFileTest : public ::testing::Test {
  protected:
-  MappedFileTest() : folder_(std::filesystem::path(::testing::TempDir()) / ("mapped_file_" + std::to_string(getpid()))) {
+  MappedFileTest()
+      : folder_(std::filesystem::path(::testing::TempDir()) / ("mapped_file_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
   }
   ~MappedFileTest() override { std::filesystem::remove_all(folder_); }

@@ -56,10 +56,10 @@ GraphParts around(std::vector<Proto> nodes) {
 }
 
 TEST(OnnxBodies, IfSeesTheGraphAroundIt) {
-  GraphParts parts = around({node("Tanh", {"x"}, {"h"}),
-                             node("If", {"x"}, {"y"},
-                                  {graph_attribute("else_branch", branch("Tanh", "x", "b")),
-                                   graph_attribute("then_branch", branch("Relu", "h", "a"))})});
+  GraphParts parts =
+      around({node("Tanh", {"x"}, {"h"}), node("If", {"x"}, {"y"},
+                                               {graph_attribute("else_branch", branch("Tanh", "x", "b")),
+                                                graph_attribute("then_branch", branch("Relu", "h", "a"))})});
   const Program program = read(model(parts));
   const Statement& conditional = program.main.statements.at(1);
   EXPECT_EQ(conditional.op, OperatorId::conditional);
@@ -86,8 +86,7 @@ TEST(OnnxBodies, LoopBodyHasInputsAndWeightsOfItsOwn) {
                             .initializers = {tensor("w", kFloat, {4})},
                             .inputs = {value_info("i", Shape{}), value_info("go", Shape{}), value_info("carried")},
                             .outputs = {value_info("go", Shape{}), value_info("next")}});
-  const Program program =
-      read(model(around({node("Loop", {"x", "", "x"}, {"y"}, {graph_attribute("body", body)})})));
+  const Program program = read(model(around({node("Loop", {"x", "", "x"}, {"y"}, {graph_attribute("body", body)})})));
   const Block& block = program.main.statements.at(0).bodies.at(0);
   EXPECT_EQ(names(program, block.inputs), (Names{"i", "go", "carried"}));
   EXPECT_EQ(names(program, block.outputs), (Names{"go", "next"}));
@@ -127,11 +126,12 @@ TEST(OnnxFunctions, ArePutInPlaceOfTheirCalls) {
 }
 
 TEST(OnnxFunctions, TakeAttributesFromTheCallOrTheirDefault) {
-  const Proto inner = function({.name = "Inner",
-                                .inputs = {"a"},
-                                .outputs = {"out"},
-                                .nodes = {node("Concat", {"a", "a"}, {"out"}, {reference_attribute("axis", "where", 2)})},
-                                .default_attributes = {integer_attribute("where", 7)}});
+  const Proto inner =
+      function({.name = "Inner",
+                .inputs = {"a"},
+                .outputs = {"out"},
+                .nodes = {node("Concat", {"a", "a"}, {"out"}, {reference_attribute("axis", "where", 2)})},
+                .default_attributes = {integer_attribute("where", 7)}});
   const Proto outer = function({.name = "Outer",
                                 .inputs = {"a"},
                                 .outputs = {"out"},
@@ -196,7 +196,8 @@ TEST(OnnxFunctions, KnownOperatorsStayWholeAndOverloadsAreToldApart) {
   EXPECT_EQ(read(model(around({node("Gelu", {"x"}, {"y"})})).message(25, gelu)).main.statements.at(0).op,
             OperatorId::gelu);
   const auto overload = [](const std::string& op, const std::string& name) {
-    return function({.name = "F", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node(op, {"a"}, {"o"})}}).bytes(13, name);
+    return function({.name = "F", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node(op, {"a"}, {"o"})}})
+        .bytes(13, name);
   };
   const Proto second = call("F", {"x"}, {"y"}).bytes(8, "two");
   EXPECT_EQ(read(model(around({second})).message(25, overload("Relu", "one")).message(25, overload("Tanh", "two")))
@@ -219,14 +220,14 @@ TEST(OnnxFunctionsRefuse, RecursionAndExplosion) {
                                   .outputs = {"o"},
                                   .nodes = {call(next, {"a"}, {"h"}), call(next, {"h"}, {"o"})}}));
   }
-  content.message(25, function({.name = "F30", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node("Relu", {"a"}, {"o"})}}));
+  content.message(25,
+                  function({.name = "F30", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node("Relu", {"a"}, {"o"})}}));
   EXPECT_EQ(refusal(content, {.max_nodes = 10'000}),
             "'m.onnx': graph has more than 10 000 nodes with its bodies and functions, limit 10 000 (max_nodes)");
 }
 
 TEST(OnnxFunctionsRefuse, CallsThatDoNotFit) {
-  const Proto local =
-      function({.name = "F", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node("Relu", {"a"}, {"o"})}});
+  const Proto local = function({.name = "F", .inputs = {"a"}, .outputs = {"o"}, .nodes = {node("Relu", {"a"}, {"o"})}});
   EXPECT_EQ(refusal(model(around({call("F", {"x", "x"}, {"y"})})).message(25, local)),
             "'m.onnx': node 'call' gives function 'local::F' 2 inputs and 1 outputs; it has 1 and 1");
   const Proto hollow = function({.name = "F", .inputs = {"a"}, .outputs = {"o"}, .nodes = {}});

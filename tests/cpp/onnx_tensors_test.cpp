@@ -28,12 +28,17 @@ TEST(OnnxTensors, DecodesRawContent) {
   EXPECT_EQ(decode(tensor("a", kUint8, {2}).bytes(9, "\xff\x7f"))->integers, (Shape{255, 127}));
   EXPECT_EQ(decode(tensor("a", kBool, {1}).bytes(9, "\x01"))->integers, Shape{1});
   // 1, -2, the smallest subnormal, the largest number
-  const std::string halves = Proto().raw<std::uint16_t>(0x3c00).raw<std::uint16_t>(0xc000).raw<std::uint16_t>(1)
-                                 .raw<std::uint16_t>(0x7bff).text();
+  const std::string halves = Proto()
+                                 .raw<std::uint16_t>(0x3c00)
+                                 .raw<std::uint16_t>(0xc000)
+                                 .raw<std::uint16_t>(1)
+                                 .raw<std::uint16_t>(0x7bff)
+                                 .text();
   EXPECT_EQ(decode(tensor("a", kFloat16, {4}).bytes(9, halves))->reals,
             (std::vector<double>{1, -2, 5.9604644775390625e-08, 65504}));
-  EXPECT_EQ(decode(tensor("a", number(DType::bfloat16), {1}).bytes(9, Proto().raw<std::uint16_t>(0x4049).text()))->reals,
-            std::vector<double>{3.140625});
+  EXPECT_EQ(
+      decode(tensor("a", number(DType::bfloat16), {1}).bytes(9, Proto().raw<std::uint16_t>(0x4049).text()))->reals,
+      std::vector<double>{3.140625});
   EXPECT_EQ(decode(tensor("a", number(DType::int4), {3}).bytes(9, "\xf1\x07"))->integers, (Shape{1, -1, 7}));
   EXPECT_EQ(decode(tensor("a", number(DType::uint4), {3}).bytes(9, "\xf1\x07"))->integers, (Shape{1, 15, 7}));
   EXPECT_EQ(decode(tensor("a", number(DType::uint2), {5}).bytes(9, "\xe4\x03"))->integers, (Shape{0, 1, 2, 3, 3}));

@@ -42,7 +42,8 @@ TEST(Onnx, ReadsAGraph) {
   parts.nodes = {node("Conv", {"x", "w"}, {"c"}, {integers_attribute("strides", {2, 2}), integer_attribute("group", 1)},
                       "", "conv_1"),
                  node("Clip", {"c", "", "top"}, {"y"}, {real_attribute("unused", 1.5F)})};
-  parts.initializers = {tensor("w", kFloat, {8, 3, 3, 3}), tensor("top", kFloat, {}).bytes(9, Proto().raw(6.0F).text())};
+  parts.initializers = {tensor("w", kFloat, {8, 3, 3, 3}),
+                        tensor("top", kFloat, {}).bytes(9, Proto().raw(6.0F).text())};
   const Program program = read(parts);
   EXPECT_EQ(program.source.format, "ONNX IR 8, opset 17");
   EXPECT_EQ(program.source.producer, "test");
@@ -143,8 +144,9 @@ TEST(Onnx, TensorAttributesAreListsWithTheirType) {
 
 TEST(Onnx, AttributesOfFilesThatDoNotStateTheirKind) {
   GraphParts parts = relu_parts();
-  parts.nodes = {node("Relu", {"x"}, {"y"}, {Proto().bytes(1, "i").varint(3, 4), Proto().bytes(1, "f").float32(2, 2),
-                                             Proto().bytes(1, "list").varint(8, 1).varint(8, 2)})};
+  parts.nodes = {node("Relu", {"x"}, {"y"},
+                      {Proto().bytes(1, "i").varint(3, 4), Proto().bytes(1, "f").float32(2, 2),
+                       Proto().bytes(1, "list").varint(8, 1).varint(8, 2)})};
   const Attributes attributes = read(parts).main.statements.at(0).attributes;
   EXPECT_EQ(attributes.integer("i", 0), 4);
   EXPECT_EQ(attributes.real("f", 0), 2);
@@ -185,8 +187,8 @@ TEST(Onnx, ALongChainInReverseOrderIsSorted) {
   constexpr int kLength = 50'000;
   parts.nodes.clear();
   for (int i = kLength; i > 0; --i) {
-    parts.nodes.push_back(node("Relu", {i == 1 ? "x" : "t" + std::to_string(i - 1)},
-                               {i == kLength ? "y" : "t" + std::to_string(i)}));
+    parts.nodes.push_back(
+        node("Relu", {i == 1 ? "x" : "t" + std::to_string(i - 1)}, {i == kLength ? "y" : "t" + std::to_string(i)}));
   }
   const Program program = read(parts);
   EXPECT_EQ(program.main.statements.front().name, "t1");
@@ -222,9 +224,10 @@ TEST(Onnx, SequencesAndOptionalsAreReadAsTheirTensors) {
 TEST(OnnxRefuses, ModelsWithoutGraphOrVersions) {
   EXPECT_EQ(refusal(Proto().varint(1, 8).message(8, opset(17))),
             "'m.onnx': the ONNX model has no graph; save it again from the tool that made it");
-  EXPECT_EQ(refusal(Proto().varint(1, 8).message(7, graph(relu_parts()))),
-            "'m.onnx': the ONNX model states no operator versions (opset_import); save it again from the tool that made "
-            "it");
+  EXPECT_EQ(
+      refusal(Proto().varint(1, 8).message(7, graph(relu_parts()))),
+      "'m.onnx': the ONNX model states no operator versions (opset_import); save it again from the tool that made "
+      "it");
   EXPECT_EQ(refusal(Proto().varint(1, 8).message(7, graph(relu_parts())).message(8, opset(1, "com.acme"))),
             "'m.onnx': node '' (Relu) is of ONNX's own domain, of which the file states no version (opset_import)");
 }
@@ -232,8 +235,7 @@ TEST(OnnxRefuses, ModelsWithoutGraphOrVersions) {
 TEST(OnnxRefuses, InputsThatNothingMakes) {
   GraphParts parts = relu_parts();
   parts.nodes = {node("Add", {"x", "nowhere"}, {"y"}, {}, "", "sum")};
-  EXPECT_EQ(refusal(parts),
-            "'m.onnx': node 'sum' (Add) at byte 12 reads 'nowhere', which nothing in the file makes");
+  EXPECT_EQ(refusal(parts), "'m.onnx': node 'sum' (Add) at byte 12 reads 'nowhere', which nothing in the file makes");
 }
 
 TEST(OnnxRefuses, OutputsThatNothingMakes) {

@@ -39,8 +39,9 @@ TEST(OnnxVersions, BatchNormalizationWithMoreOutputsTrains) {
 
 TEST(OnnxVersions, CastNamesItsTypeBefore6) {
   EXPECT_EQ(statement(node("Cast", {"x"}, {"y"}, {text_attribute("to", "INT64")}), 1).attributes.integer("to", 0), 7);
-  EXPECT_EQ(message_of<ModelFileError>([] { statement(node("Cast", {"x"}, {"y"}, {text_attribute("to", "LONG")}), 1); }),
-            "'m.onnx': node 'y' (Cast) casts to 'LONG', which is no element type");
+  EXPECT_EQ(
+      message_of<ModelFileError>([] { statement(node("Cast", {"x"}, {"y"}, {text_attribute("to", "LONG")}), 1); }),
+      "'m.onnx': node 'y' (Cast) casts to 'LONG', which is no element type");
 }
 
 TEST(OnnxVersions, ResizeTakesScalesAtTheirLaterInput) {

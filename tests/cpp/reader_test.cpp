@@ -55,7 +55,8 @@ TEST_F(ReaderTest, EmptyFile) {
 }
 
 TEST_F(ReaderTest, UnknownFrameworkNamesTheNearest) {
-  EXPECT_EQ(refusal<InvalidArgumentError>("m.onnx", "onx"), "unknown framework 'onx'; did you mean 'onnx'? Valid: onnx");
+  EXPECT_EQ(refusal<InvalidArgumentError>("m.onnx", "onx"),
+            "unknown framework 'onx'; did you mean 'onnx'? Valid: onnx");
 }
 
 TEST_F(ReaderTest, FrameworkOfALaterVersionIsRefusedWithAWayOut) {
@@ -98,9 +99,8 @@ TEST_F(ReaderTest, CutFileSaysWhereItEnds) {
 
 TEST_F(ReaderTest, MissingWeightsBesideTheModelAreAWarning) {
   GraphParts parts = relu_parts();
-  parts.initializers = {tensor("w", kFloat, {4, 4})
-                            .message(13, Proto().bytes(1, "location").bytes(2, "weights.bin"))
-                            .varint(14, 1)};
+  parts.initializers = {
+      tensor("w", kFloat, {4, 4}).message(13, Proto().bytes(1, "location").bytes(2, "weights.bin")).varint(14, 1)};
   const std::string path = write("m.onnx", model(parts).text());
   EXPECT_EQ(read_program(path).warnings,
             std::vector<std::string>{

@@ -40,8 +40,8 @@ TEST(Wire, ReadsNegativeNumbersAsTenBytes) {
 }
 
 TEST(Wire, LengthPastTheEndNamesFieldByteAndSizes) {
-  const std::string content = Proto().varint(1, 8).text() + Proto().put(7 << 3 | 2).put(40960).text() +
-                              std::string(1203, 'x');
+  const std::string content =
+      Proto().varint(1, 8).text() + Proto().put(7 << 3 | 2).put(40960).text() + std::string(1203, 'x');
   EXPECT_EQ(damage(content), "'m.onnx' is damaged: field 7 at byte 2 says 40 960 bytes, 1 203 remain");
 }
 

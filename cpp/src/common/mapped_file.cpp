@@ -43,7 +43,7 @@ class FileDescriptor {
 MappedFile::MappedFile(const std::string& path) {
   const FileDescriptor file(path);
   if (file.number() < 0) fail_to_open(path, errno);
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.number(), &status) != 0) fail_to_open(path, errno);
   const ErrorData data{.path = path};
   if (S_ISDIR(status.st_mode)) throw ModelFileError(concat("'", path, "' is a folder, not a model file"), data);

@@ -149,35 +149,34 @@ void Lowering::lower_initializers(const GraphMessage& graph, Scope& scope) {
 
 void Lowering::lower_inputs(const GraphMessage& graph, Scope& scope, bool is_main, Block& block) {
   for (const Message message : graph.inputs) {
-    ValueMessage value = parse_value(source_, message);
-    const auto [entry, is_new] = scope.names.emplace(value.name, kAbsent);
+    const std::string_view name = parse_value_name(source_, message);
+    const auto [entry, is_new] = scope.names.emplace(name, kAbsent);
     if (!is_new) {
-      // Before IR version 4 every initializer was listed as an input too.
-      const bool is_initializer = this->variable(entry->second).is_stored;
-      if (is_initializer) continue;
-      source_.fail(concat("input '", value.name, "' is listed twice, the second time at byte ", value.offset),
-                   value.offset);
+      if (variable(*entry).is_stored) continue;  // an initializer
+      const std::int64_t offset = source_.offset_of(message.data());
+      source_.fail(concat("input '", name, "' is listed twice, the second time at byte ", offset), offset);
     }
+    ValueMessage value = parse_value(source_, message);
     if (is_main && value.type.kind != "tensor") {
       source_.fail(concat("input '", value.name, "' is a ", value.type.kind,
                           "; networks of tensors are read: give its parts as inputs of their own"),
                    value.offset);
     }
-    entry->second = add_variable(value.name, scope);
-    Variable& input = variable(entry->second);
+    *entry = add_variable(value.name, scope);
+    Variable& input = variable(*entry);
     input.dtype = value.type.dtype;
     input.is_sequence = value.type.is_sequence;
     input.has_shape = value.type.has_shape;
     input.dimensions = std::move(value.type.dimensions);
-    block.inputs.push_back(entry->second);
+    block.inputs.push_back(*entry);
   }
 }
 
 void Lowering::declare(Message message, Scope& scope) {
   ValueMessage value = parse_value(source_, message);
-  const auto found = scope.names.find(value.name);
-  if (found == scope.names.end()) return;  // of a node that was taken out, or of a body
-  Variable& declared = variable(found->second);
+  const VariableId* const found = scope.names.find(value.name);
+  if (found == nullptr || *found == kAbsent) return;  // of a node that was taken out, or of a body
+  Variable& declared = variable(*found);
   if (declared.is_stored) return;
   if (value.type.dtype != DType::undefined) declared.dtype = value.type.dtype;
   declared.is_sequence = value.type.is_sequence;

@@ -61,8 +61,12 @@ TypeMessage parse_type(const Source& source, Message message) {
     WireReader reader(source, message);
     for (WireField field; reader.next(field);) {
       switch (field.number) {
-        case 1: parse_tensor_type(source, bytes_of(source, field), type); break;
-        case 4: type.is_sequence = true; [[fallthrough]];
+        case 1:
+          parse_tensor_type(source, bytes_of(source, field), type);
+          break;
+        case 4:
+          type.is_sequence = true;
+          [[fallthrough]];
         case 9: {
           WireReader element(source, bytes_of(source, field));
           for (WireField part; element.next(part);) {
@@ -70,10 +74,17 @@ TypeMessage parse_type(const Source& source, Message message) {
           }
           break;
         }
-        case 5: type.kind = "map"; break;
-        case 7: type.kind = "opaque value"; break;
-        case 8: type.kind = "sparse tensor"; break;
-        default: break;
+        case 5:
+          type.kind = "map";
+          break;
+        case 7:
+          type.kind = "opaque value";
+          break;
+        case 8:
+          type.kind = "sparse tensor";
+          break;
+        default:
+          break;
       }
     }
     message = inner;
@@ -118,17 +129,30 @@ ModelMessage parse_model(const Source& source) {
   WireReader reader(source, source.content);
   for (WireField field; reader.next(field);) {
     switch (field.number) {
-      case 1: model.ir_version = integer_of(source, field); break;
-      case 2: model.producer_name = text_of(source, field); break;
-      case 3: model.producer_version = text_of(source, field); break;
+      case 1:
+        model.ir_version = integer_of(source, field);
+        break;
+      case 2:
+        model.producer_name = text_of(source, field);
+        break;
+      case 3:
+        model.producer_version = text_of(source, field);
+        break;
       case 7:
         model.graph = bytes_of(source, field);
         model.has_graph = true;
         break;
-      case 8: parse_opset(source, bytes_of(source, field), model.versions); break;
-      case 20: model.has_training_info = true; break;
-      case 25: model.functions.push_back(bytes_of(source, field)); break;
-      default: break;
+      case 8:
+        parse_opset(source, bytes_of(source, field), model.versions);
+        break;
+      case 20:
+        model.has_training_info = true;
+        break;
+      case 25:
+        model.functions.push_back(bytes_of(source, field));
+        break;
+      default:
+        break;
     }
   }
   return model;
@@ -139,13 +163,26 @@ GraphMessage parse_graph(const Source& source, Message message) {
   WireReader reader(source, message);
   for (WireField field; reader.next(field);) {
     switch (field.number) {
-      case 1: graph.nodes.push_back(bytes_of(source, field)); break;
-      case 5: graph.initializers.push_back(bytes_of(source, field)); break;
-      case 11: graph.inputs.push_back(bytes_of(source, field)); break;
-      case 12: graph.outputs.push_back(bytes_of(source, field)); break;
-      case 13: graph.value_infos.push_back(bytes_of(source, field)); break;
-      case 15: graph.sparse_initializers.push_back(bytes_of(source, field)); break;
-      default: break;
+      case 1:
+        graph.nodes.push_back(bytes_of(source, field));
+        break;
+      case 5:
+        graph.initializers.push_back(bytes_of(source, field));
+        break;
+      case 11:
+        graph.inputs.push_back(bytes_of(source, field));
+        break;
+      case 12:
+        graph.outputs.push_back(bytes_of(source, field));
+        break;
+      case 13:
+        graph.value_infos.push_back(bytes_of(source, field));
+        break;
+      case 15:
+        graph.sparse_initializers.push_back(bytes_of(source, field));
+        break;
+      default:
+        break;
     }
   }
   return graph;
@@ -156,15 +193,32 @@ FunctionMessage parse_function(const Source& source, Message message) {
   WireReader reader(source, message);
   for (WireField field; reader.next(field);) {
     switch (field.number) {
-      case 1: function.name = text_of(source, field); break;
-      case 4: function.inputs.push_back(text_of(source, field)); break;
-      case 5: function.outputs.push_back(text_of(source, field)); break;
-      case 7: function.nodes.push_back(bytes_of(source, field)); break;
-      case 9: parse_opset(source, bytes_of(source, field), function.versions); break;
-      case 10: function.domain = normalized_domain(text_of(source, field)); break;
-      case 11: function.default_attributes.push_back(bytes_of(source, field)); break;
-      case 13: function.overload = text_of(source, field); break;
-      default: break;
+      case 1:
+        function.name = text_of(source, field);
+        break;
+      case 4:
+        function.inputs.push_back(text_of(source, field));
+        break;
+      case 5:
+        function.outputs.push_back(text_of(source, field));
+        break;
+      case 7:
+        function.nodes.push_back(bytes_of(source, field));
+        break;
+      case 9:
+        parse_opset(source, bytes_of(source, field), function.versions);
+        break;
+      case 10:
+        function.domain = normalized_domain(text_of(source, field));
+        break;
+      case 11:
+        function.default_attributes.push_back(bytes_of(source, field));
+        break;
+      case 13:
+        function.overload = text_of(source, field);
+        break;
+      default:
+        break;
     }
   }
   return function;
@@ -186,14 +240,29 @@ NodeList parse_nodes(const Source& source, const std::vector<Message>& messages)
     WireReader reader(source, message);
     for (WireField field; reader.next(field);) {
       switch (field.number) {
-        case 1: list.inputs.push_back(text_of(source, field)); break;
-        case 2: list.outputs.push_back(text_of(source, field)); break;
-        case 3: node.name = text_of(source, field); break;
-        case 4: node.op_type = text_of(source, field); break;
-        case 5: list.attributes.push_back(bytes_of(source, field)); break;
-        case 7: node.domain = normalized_domain(text_of(source, field)); break;
-        case 8: node.overload = text_of(source, field); break;
-        default: break;
+        case 1:
+          list.inputs.push_back(text_of(source, field));
+          break;
+        case 2:
+          list.outputs.push_back(text_of(source, field));
+          break;
+        case 3:
+          node.name = text_of(source, field);
+          break;
+        case 4:
+          node.op_type = text_of(source, field);
+          break;
+        case 5:
+          list.attributes.push_back(bytes_of(source, field));
+          break;
+        case 7:
+          node.domain = normalized_domain(text_of(source, field));
+          break;
+        case 8:
+          node.overload = text_of(source, field);
+          break;
+        default:
+          break;
       }
     }
     node.inputs.second = size_of(list.inputs);
@@ -216,6 +285,15 @@ ValueMessage parse_value(const Source& source, Message message) {
   return value;
 }
 
+std::string_view parse_value_name(const Source& source, Message message) {
+  std::string_view name;
+  WireReader reader(source, message);
+  for (WireField field; reader.next(field);) {
+    if (field.number == 1) name = text_of(source, field);
+  }
+  return name;
+}
+
 void parse_attribute(const Source& source, Message message, AttributeMessage& attribute) {
   attribute.name = attribute.reference = attribute.text = attribute.tensor = {};
   attribute.kind = AttributeKind::undefined;
@@ -232,7 +310,9 @@ void parse_attribute(const Source& source, Message message, AttributeMessage& at
   WireReader reader(source, message);
   for (WireField field; reader.next(field);) {
     switch (field.number) {
-      case 1: attribute.name = text_of(source, field); break;
+      case 1:
+        attribute.name = text_of(source, field);
+        break;
       case 2:
         attribute.real = field.float32();
         has_real = true;
@@ -250,7 +330,9 @@ void parse_attribute(const Source& source, Message message, AttributeMessage& at
         has_tensor = true;
         break;
       case 6:
-      case 11: attribute.graphs.push_back(bytes_of(source, field)); break;
+      case 11:
+        attribute.graphs.push_back(bytes_of(source, field));
+        break;
       case 7:
         if (field.type == WireType::length_delimited) {
           WireReader elements(source, field.bytes);
@@ -271,7 +353,9 @@ void parse_attribute(const Source& source, Message message, AttributeMessage& at
           append(attribute, attribute.integers, integer_of(source, field));
         }
         break;
-      case 9: append(attribute, attribute.texts, bytes_of(source, field)); break;
+      case 9:
+        append(attribute, attribute.texts, bytes_of(source, field));
+        break;
       case 20: {
         const std::int64_t kind = integer_of(source, field);
         if (kind < 0 || kind > static_cast<std::int64_t>(AttributeKind::types)) {
@@ -282,8 +366,11 @@ void parse_attribute(const Source& source, Message message, AttributeMessage& at
         attribute.kind = static_cast<AttributeKind>(kind);
         break;
       }
-      case 21: attribute.reference = text_of(source, field); break;
-      default: break;
+      case 21:
+        attribute.reference = text_of(source, field);
+        break;
+      default:
+        break;
     }
   }
   if (attribute.kind == AttributeKind::undefined) {

@@ -125,6 +125,8 @@ struct ModelMessage {
 [[nodiscard]] FunctionMessage parse_function(const Source& source, Message message);
 [[nodiscard]] NodeList parse_nodes(const Source& source, const std::vector<Message>& messages);
 [[nodiscard]] ValueMessage parse_value(const Source& source, Message message);
+// Its name alone: files before IR version 4 list every weight as an input, whose type is not needed.
+[[nodiscard]] std::string_view parse_value_name(const Source& source, Message message);
 // Into `attribute`, whose lists keep their memory from one call to the next.
 void parse_attribute(const Source& source, Message message, AttributeMessage& attribute);
 

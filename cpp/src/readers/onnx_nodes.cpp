@@ -22,7 +22,7 @@ void Lowering::define_outputs(const NodeList& list, Scope& scope, std::vector<st
       if (name.empty()) continue;
       const auto [entry, is_new] = scope.names.emplace(name, kAbsent);
       if (is_new) {
-        entry->second = add_variable(name, scope);
+        *entry = add_variable(name, scope);
         continue;
       }
       if (pending != nullptr) {
@@ -45,15 +45,15 @@ void Lowering::lower_nodes(const NodeList& list, Scope& scope, Builder& builder)
 
 void Lowering::lower_node(const NodeList& list, const NodeMessage& node, Scope& scope, Builder& builder) {
   if (++num_lowered_ > limits_.max_nodes) {
-    source_.fail(concat("graph has more than ", grouped_digits(limits_.max_nodes),
-                        " nodes with its bodies and functions, limit ", grouped_digits(limits_.max_nodes),
-                        " (max_nodes)"),
-                 node.offset);
+    source_.fail(
+        concat("graph has more than ", grouped_digits(limits_.max_nodes),
+               " nodes with its bodies and functions, limit ", grouped_digits(limits_.max_nodes), " (max_nodes)"),
+        node.offset);
   }
   Statement statement{.op = onnx_operator(node.domain, node.op_type)};
   statement.outputs.reserve(node.outputs.second - node.outputs.first);
   for (std::uint32_t i = node.outputs.first; i < node.outputs.second; ++i) {
-    statement.outputs.push_back(list.outputs[i].empty() ? kAbsent : scope.names.find(list.outputs[i])->second);
+    statement.outputs.push_back(list.outputs[i].empty() ? kAbsent : *scope.names.find(list.outputs[i]));
   }
   if (statement.op == OperatorId::constant && node.domain.empty()) {
     if (statement.outputs.size() == 1 && statement.outputs.front() != kAbsent) {
@@ -94,9 +94,9 @@ void Lowering::lower_node(const NodeList& list, const NodeMessage& node, Scope& 
   }
   if (node.domain.empty() && statement.op != OperatorId::unknown) {
     normalize_version(source_, version_of(node, scope), statement);
-    has_training_node_ = has_training_node_ || (statement.op == OperatorId::batch_norm &&
-                                                statement.attributes.has("training_mode") &&
-                                                statement.attributes.integer("training_mode", 0) != 0);
+    has_training_node_ =
+        has_training_node_ || (statement.op == OperatorId::batch_norm && statement.attributes.has("training_mode") &&
+                               statement.attributes.integer("training_mode", 0) != 0);
   }
   append(std::move(statement), builder, captures);
 }
@@ -130,8 +130,12 @@ void Lowering::lower_attribute(const NodeMessage& node, Message message, Scope& 
   std::string name(attribute.name);
   const bool is_setting = attribute.list_size <= kMaxFoldedElements;
   switch (attribute.kind) {
-    case AttributeKind::real: statement.attributes.set(std::move(name), attribute.real); break;
-    case AttributeKind::integer: statement.attributes.set(std::move(name), attribute.integer); break;
+    case AttributeKind::real:
+      statement.attributes.set(std::move(name), attribute.real);
+      break;
+    case AttributeKind::integer:
+      statement.attributes.set(std::move(name), attribute.integer);
+      break;
     case AttributeKind::text:
       if (attribute.text.size() <= kMaxTextSize && is_utf8(attribute.text)) {
         statement.attributes.set(std::move(name), std::string(attribute.text));
@@ -185,7 +189,8 @@ void Lowering::lower_attribute(const NodeMessage& node, Message message, Scope& 
     case AttributeKind::tensors:
     case AttributeKind::type:
     case AttributeKind::types:
-    case AttributeKind::undefined: break;  // no operator's shape depends on these
+    case AttributeKind::undefined:
+      break;  // no operator's shape depends on these
   }
 }
 
@@ -221,10 +226,14 @@ void Lowering::lower_constant(const NodeList& list, const NodeMessage& node, Sco
         note_external(tensor);
         return;
       }
-      case AttributeKind::real: return set(DType::float32, true, {.reals = {attribute.real}});
-      case AttributeKind::integer: return set(DType::int64, true, {.integers = {attribute.integer}});
-      case AttributeKind::reals: return set(DType::float32, false, {.reals = attribute.reals});
-      case AttributeKind::integers: return set(DType::int64, false, {.integers = attribute.integers});
+      case AttributeKind::real:
+        return set(DType::float32, true, {.reals = {attribute.real}});
+      case AttributeKind::integer:
+        return set(DType::int64, true, {.integers = {attribute.integer}});
+      case AttributeKind::reals:
+        return set(DType::float32, false, {.reals = attribute.reals});
+      case AttributeKind::integers:
+        return set(DType::int64, false, {.integers = attribute.integers});
       case AttributeKind::text:
         set(DType::string, true, {});
         constant.value = nullptr;
@@ -236,7 +245,8 @@ void Lowering::lower_constant(const NodeList& list, const NodeMessage& node, Sco
       case AttributeKind::sparse_tensor:
         source_.fail(concat("constant '", constant.name, "' is sparse, which is not read; store it as a dense tensor"),
                      node.offset);
-      default: break;
+      default:
+        break;
     }
   }
   source_.fail(concat("constant '", variable(output).name, "' at byte ", node.offset, " has no value"), node.offset);
@@ -251,10 +261,10 @@ void Lowering::lower_call(const NodeList& list, const NodeMessage& node, Functio
   }
   check_depth(scope.depth + 1);
   if (call.inputs.size() > message.inputs.size() || call.outputs.size() > message.outputs.size()) {
-    source_.fail(concat("node '", call.name, "' gives function '", name, "' ", call.inputs.size(), " inputs and ",
-                        call.outputs.size(), " outputs; it has ", message.inputs.size(), " and ",
-                        message.outputs.size()),
-                 node.offset);
+    source_.fail(
+        concat("node '", call.name, "' gives function '", name, "' ", call.inputs.size(), " inputs and ",
+               call.outputs.size(), " outputs; it has ", message.inputs.size(), " and ", message.outputs.size()),
+        node.offset);
   }
 
   std::vector<BoundAttribute> attributes;
@@ -295,7 +305,7 @@ void Lowering::lower_call(const NodeList& list, const NodeMessage& node, Functio
     if (is_new) {
       pending.push_back(message.outputs[i]);
     } else {
-      passed_through.emplace_back(entry->second, call.outputs[i]);
+      passed_through.emplace_back(*entry, call.outputs[i]);
     }
   }
   define_outputs(function.nodes, inner, &pending);

@@ -12,8 +12,13 @@ class Sorter {
  public:
   Sorter(const Source& source, const std::vector<Variable>& variables, const std::vector<Capture>& captures,
          const Producers& producers, std::int32_t block_id, Block& block)
-      : source_(source), variables_(variables), captures_(captures), producers_(producers), block_id_(block_id),
-        block_(block), first_capture_(block.statements.size() + 1, 0) {
+      : source_(source),
+        variables_(variables),
+        captures_(captures),
+        producers_(producers),
+        block_id_(block_id),
+        block_(block),
+        first_capture_(block.statements.size() + 1, 0) {
     for (const Capture& capture : captures_) ++first_capture_[capture.statement + 1];
     for (std::size_t i = 1; i < first_capture_.size(); ++i) first_capture_[i] += first_capture_[i - 1];
   }
@@ -98,8 +103,8 @@ class Sorter {
 
 }  // namespace
 
-void sort_statements(const Source& source, const std::vector<Variable>& variables,
-                     const std::vector<Capture>& captures, Producers& producers, Block& block) {
+void sort_statements(const Source& source, const std::vector<Variable>& variables, const std::vector<Capture>& captures,
+                     Producers& producers, Block& block) {
   const std::int32_t block_id = producers.num_blocks++;
   producers.block_and_statement.resize(variables.size(), {-1, -1});
   for (std::size_t i = 0; i < block.statements.size(); ++i) {

@@ -24,7 +24,7 @@ struct Producers {
 
 // Puts producers before their consumers, keeping the file's order where that holds already. A cycle is refused with
 // one of its edges.
-void sort_statements(const Source& source, const std::vector<Variable>& variables,
-                     const std::vector<Capture>& captures, Producers& producers, Block& block);
+void sort_statements(const Source& source, const std::vector<Variable>& variables, const std::vector<Capture>& captures,
+                     Producers& producers, Block& block);
 
 }  // namespace latpred::readers

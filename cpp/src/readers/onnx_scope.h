@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "latpred/program.h"
+#include "readers/name_table.h"
 #include "readers/onnx_messages.h"
 
 namespace latpred::readers {
@@ -23,7 +23,7 @@ struct BoundAttribute {
 // The names that a graph, a body or an inlined function defines.
 struct Scope {
   Scope* parent = nullptr;  // the graph around a body; none around a function
-  std::unordered_map<std::string_view, VariableId> names;
+  NameTable names;
   std::vector<VariableId> captures;  // what was looked up here and found further out
   const OpsetVersions* versions = nullptr;
   const std::vector<BoundAttribute>* attributes = nullptr;  // of the function that this stands in
@@ -34,12 +34,10 @@ struct Scope {
   // out is there and kAbsent.
   [[nodiscard]] const VariableId* find(std::string_view name) {
     for (Scope* scope = this; scope != nullptr; scope = scope->parent) {
-      const auto found = scope->names.find(name);
-      if (found == scope->names.end()) continue;
-      for (Scope* between = this; between != scope; between = between->parent) {
-        between->captures.push_back(found->second);
-      }
-      return &found->second;
+      const VariableId* const found = scope->names.find(name);
+      if (found == nullptr) continue;
+      for (Scope* between = this; between != scope; between = between->parent) between->captures.push_back(*found);
+      return found;
     }
     return nullptr;
   }

@@ -37,9 +37,9 @@ std::int64_t sign_extended(std::uint64_t bits, int width) {
 // How one element type is stored in a file, and how its bits become a number.
 struct Coding {
   DType dtype;
-  int bits;               // of one element in raw content
-  std::uint32_t field;    // of typed content
-  bool is_signed;         // integers
+  int bits;                            // of one element in raw content
+  std::uint32_t field;                 // of typed content
+  bool is_signed;                      // integers
   double (*real)(std::uint64_t bits);  // floating point; nullptr for integers
 };
 
@@ -99,8 +99,7 @@ std::int64_t checked_num_elements(const Source& source, const TensorMessage& ten
 
 void check_location(const Source& source, const TensorMessage& tensor) {
   const std::string_view location = tensor.location;
-  bool escapes = location.starts_with('/') || location.starts_with('\\') ||
-                 (location.size() > 1 && location[1] == ':');
+  bool escapes = location.starts_with('/') || location.starts_with('\\') || (location.size() > 1 && location[1] == ':');
   for (std::size_t start = 0; start <= location.size() && !escapes;) {
     const std::size_t end = std::min(location.find_first_of("/\\", start), location.size());
     escapes = location.substr(start, end - start) == "..";
@@ -183,11 +182,16 @@ TensorMessage parse_tensor(const Source& source, Message message) {
           tensor.dims.push_back(integer_of(source, field));
         }
         break;
-      case 2: tensor.dtype = parse_dtype(source, integer_of(source, field), field.offset); break;
+      case 2:
+        tensor.dtype = parse_dtype(source, integer_of(source, field), field.offset);
+        break;
       case 3:
-        source.fail("a tensor stored in segments, which no released version of ONNX writes; save it again with onnx.save",
-                    field.offset);
-      case 8: tensor.name = text_of(source, field); break;
+        source.fail(
+            "a tensor stored in segments, which no released version of ONNX writes; save it again with onnx.save",
+            field.offset);
+      case 8:
+        tensor.name = text_of(source, field);
+        break;
       case 9:
         tensor.raw = bytes_of(source, field);
         tensor.has_raw = true;
@@ -196,8 +200,11 @@ TensorMessage parse_tensor(const Source& source, Message message) {
         parse_external_entry(source, bytes_of(source, field), tensor);
         has_location = true;
         break;
-      case 14: tensor.is_external = integer_of(source, field) == 1; break;
-      default: break;
+      case 14:
+        tensor.is_external = integer_of(source, field) == 1;
+        break;
+      default:
+        break;
     }
   }
   tensor.num_elements = checked_num_elements(source, tensor);
@@ -209,10 +216,10 @@ TensorMessage parse_tensor(const Source& source, Message message) {
     const std::int64_t expected = packed_bytes(tensor.dtype, tensor.num_elements);
     const auto found = static_cast<std::int64_t>(tensor.raw.size());
     if (found != expected) {
-      source.fail_as_damaged(concat("tensor '", tensor.name, "' of size ", shape_text(tensor.dims), " ",
-                                    dtype_row(tensor.dtype).name, " needs ", grouped_digits(expected), " bytes, holds ",
-                                    grouped_digits(found)),
-                             tensor.offset);
+      source.fail_as_damaged(
+          concat("tensor '", tensor.name, "' of size ", shape_text(tensor.dims), " ", dtype_row(tensor.dtype).name,
+                 " needs ", grouped_digits(expected), " bytes, holds ", grouped_digits(found)),
+          tensor.offset);
     }
   }
   return tensor;
@@ -227,10 +234,10 @@ std::shared_ptr<const Value> decode_value(const Source& source, const TensorMess
   if (coding->bits < 8) words = unpacked(words, coding->bits, tensor.num_elements);
   if (static_cast<std::int64_t>(words.size()) != tensor.num_elements) {
     if (words.empty()) return nullptr;  // weights taken out of the file: the sizes are all that is needed
-    source.fail_as_damaged(concat("tensor '", tensor.name, "' of size ", shape_text(tensor.dims), " has ",
-                                  tensor.num_elements, " elements, holds ",
-                                  static_cast<std::int64_t>(words.size()) > tensor.num_elements ? "more" : "fewer"),
-                           tensor.offset);
+    source.fail_as_damaged(
+        concat("tensor '", tensor.name, "' of size ", shape_text(tensor.dims), " has ", tensor.num_elements,
+               " elements, holds ", static_cast<std::int64_t>(words.size()) > tensor.num_elements ? "more" : "fewer"),
+        tensor.offset);
   }
   auto value = std::make_shared<Value>(Value{.dtype = tensor.dtype, .shape = tensor.dims});
   if (coding->real != nullptr) {

@@ -15,9 +15,9 @@ struct TensorMessage {
   DType dtype = DType::undefined;
   Shape dims;
   std::int64_t num_elements = 0;
-  Message body;               // the whole message, for content in typed fields
+  Message body;  // the whole message, for content in typed fields
   bool has_raw = false;
-  std::string_view raw;       // content as packed little-endian bytes
+  std::string_view raw;  // content as packed little-endian bytes
   bool is_external = false;
   std::string_view location;  // of external content, relative to the model's folder
   std::int64_t offset = 0;

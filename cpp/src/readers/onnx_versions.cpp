@@ -33,7 +33,7 @@ void make_training_mode_explicit(const Source&, Statement& statement) {
 // TensorProto's names, at the number of the type.
 void read_type_name(const Source& source, Statement& statement) {
   static constexpr std::array<std::string_view, 17> kTypeNames{
-      "UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",      "STRING",
+      "UNDEFINED", "FLOAT",   "UINT8",  "INT8",   "UINT16", "INT16",     "INT32",      "INT64",   "STRING",
       "BOOL",      "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
   const AttributeValue* const to = statement.attributes.find("to");
   const auto* const name = to != nullptr ? std::get_if<std::string>(to) : nullptr;

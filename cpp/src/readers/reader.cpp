@@ -29,9 +29,9 @@ void check_framework(std::string_view framework) {
   if (framework.empty() || std::find(valid.begin(), valid.end(), framework) != valid.end()) return;
   for (const readers::FileKind& kind : readers::file_kinds()) {
     if (kind.framework != framework) continue;
-    throw InvalidArgumentError(concat("framework '", framework, "' is not read by this version, which reads ",
-                                      join(valid), "; ", kind.advice),
-                               {.valid = valid});
+    throw InvalidArgumentError(
+        concat("framework '", framework, "' is not read by this version, which reads ", join(valid), "; ", kind.advice),
+        {.valid = valid});
   }
   throw InvalidArgumentError(unknown_name_message("framework", framework, valid), {.valid = valid});
 }

@@ -59,9 +59,9 @@ bool is_safetensors(std::string_view content) {
 
 // The leading fields of a protobuf message, as far as they can be followed: enough to tell one schema from another.
 struct Outline {
-  bool is_valid = false;    // at least one whole field, and nothing that no message can hold
+  bool is_valid = false;     // at least one whole field, and nothing that no message can hold
   bool is_complete = false;  // followed to the end of the file
-  std::uint64_t seen = 0;   // bit n: field n, for n < 64
+  std::uint64_t seen = 0;    // bit n: field n, for n < 64
   WireField first;
 };
 
@@ -102,7 +102,8 @@ bool is_onnx(std::string_view content) {
   const bool starts_with_version =
       found.first.number == 1 && found.first.type == WireType::varint && found.first.bits <= kMaxIrVersion;
   const bool has_own_field = (found.seen & bits({7, 8})) != 0;
-  if (found.is_complete) return (found.seen & ~kFields) == 0 && has_own_field && (starts_with_version || found.first.number != 1);
+  if (found.is_complete)
+    return (found.seen & ~kFields) == 0 && has_own_field && (starts_with_version || found.first.number != 1);
   // A file that was cut off: its start must be beyond doubt.
   return found.is_valid && starts_with_version && (found.seen & ~kFields) == 0;
 }
@@ -120,7 +121,8 @@ bool starts_with_message(std::string_view content, WireType first_type) {
   return inner.is_valid && inner.first.number == 1 && inner.first.type == first_type;
 }
 
-// GraphDef starts with a NodeDef, which starts with its name; ProgramDesc with a BlockDesc, which starts with its index.
+// GraphDef starts with a NodeDef, which starts with its name; ProgramDesc with a BlockDesc, which starts with its
+// index.
 bool is_graph_def(std::string_view content) { return starts_with_message(content, WireType::length_delimited); }
 bool is_program_desc(std::string_view content) { return starts_with_message(content, WireType::varint); }
 
@@ -132,7 +134,8 @@ constexpr std::string_view kFromTensorFlow =
     "convert it with tf2onnx: python -m tf2onnx.convert --help lists the option for this format";
 constexpr std::string_view kFromKeras = "load it with Keras, then use model.export('model.onnx', format='onnx')";
 constexpr std::string_view kFromPaddle = "convert it with paddle2onnx";
-constexpr std::string_view kDownloadAgain = "download the model itself; what came instead is often a login or error page";
+constexpr std::string_view kDownloadAgain =
+    "download the model itself; what came instead is often a login or error page";
 
 const std::vector<FileKind> kKinds{
     {"git_lfs", "", "a Git LFS pointer, not the model", "run 'git lfs pull' in its repository",
@@ -142,11 +145,14 @@ const std::vector<FileKind> kKinds{
        return is_text(content) && content.substr(0, kJsonProbe).find("<net ") != std::string_view::npos;
      }},
     {"html", "", "an HTML or XML page, not a model", kDownloadAgain,
-     [](std::string_view content) { return is_text(content) && without_leading_space(content).starts_with('<') &&
-                                           !without_leading_space(content).starts_with("<ir_version"); }},
+     [](std::string_view content) {
+       return is_text(content) && without_leading_space(content).starts_with('<') &&
+              !without_leading_space(content).starts_with("<ir_version");
+     }},
     {"torch_export", "pytorch", "a torch.export archive", kFromTorch,
      [](std::string_view content) {
-       return has_entry_ending(content, "archive_format") || has_entry_ending(content, "serialized_exported_program.json") ||
+       return has_entry_ending(content, "archive_format") ||
+              has_entry_ending(content, "serialized_exported_program.json") ||
               has_entry_ending(content, "models/model.json");
      }},
     {"torchscript", "pytorch", "a TorchScript archive", kFromTorch,
@@ -167,7 +173,8 @@ const std::vector<FileKind> kKinds{
      }},
     {"zip", "", "a zip archive of no kind that is known here", "unzip it, or download it again where it is cut off",
      [](std::string_view content) { return content.starts_with("PK\x03\x04") || content.starts_with("PK\x05\x06"); }},
-    {"gzip", "", "a gzip archive", "unpack it first", [](std::string_view content) { return content.starts_with("\x1f\x8b"); }},
+    {"gzip", "", "a gzip archive", "unpack it first",
+     [](std::string_view content) { return content.starts_with("\x1f\x8b"); }},
     {"tar", "", "a tar archive", "unpack it first",
      [](std::string_view content) { return content.size() > 262 && content.substr(257, 5) == "ustar"; }},
     {"hdf5", "keras", "an HDF5 file, as Keras wrote before version 3", kFromKeras,

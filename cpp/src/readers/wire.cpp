@@ -29,7 +29,7 @@ void Source::fail(const std::string& what, std::int64_t offset) const {
   throw ModelFileError(concat("'", path, "': ", what), {.path = path, .offset = offset});
 }
 
-std::uint64_t WireReader::varint() {
+std::uint64_t WireReader::long_varint() {
   const char* const start = position_;
   std::uint64_t result = 0;
   for (int index = 0; index < kMaxVarintBytes; ++index) {
@@ -41,9 +41,9 @@ std::uint64_t WireReader::varint() {
     result |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * index);
     if (byte < 0x80) return result;
   }
-  source_.fail_as_damaged(concat("the number at byte ", source_.offset_of(start), " is longer than ", kMaxVarintBytes,
-                                 " bytes"),
-                          source_.offset_of(start));
+  source_.fail_as_damaged(
+      concat("the number at byte ", source_.offset_of(start), " is longer than ", kMaxVarintBytes, " bytes"),
+      source_.offset_of(start));
 }
 
 template <typename T>
@@ -89,10 +89,10 @@ bool WireReader::next(WireField& field) {
       const auto remaining = static_cast<std::uint64_t>(end_ - position_);
       if (size > remaining) {
         const auto shown = static_cast<std::int64_t>(std::min<std::uint64_t>(size, INT64_MAX));
-        source_.fail_as_damaged(concat("field ", field.number, " at byte ", field.offset, " says ",
-                                       grouped_digits(shown), " bytes, ",
-                                       grouped_digits(static_cast<std::int64_t>(remaining)), " remain"),
-                                field.offset);
+        source_.fail_as_damaged(
+            concat("field ", field.number, " at byte ", field.offset, " says ", grouped_digits(shown), " bytes, ",
+                   grouped_digits(static_cast<std::int64_t>(remaining)), " remain"),
+            field.offset);
       }
       field.bytes = {position_, static_cast<std::size_t>(size)};
       position_ += size;
@@ -144,14 +144,23 @@ std::string_view text_of(const Source& source, const WireField& field) {
 
 bool is_utf8(std::string_view text) {
   const auto is_continuation = [&](std::size_t i) { return i < text.size() && (text[i] & 0xc0) == 0x80; };
-  for (std::size_t i = 0; i < text.size();) {
+  // Eight bytes at once while they are plain ASCII, as nearly all names are.
+  std::size_t i = 0;
+  for (std::uint64_t word = 0; i + sizeof(word) <= text.size(); i += sizeof(word)) {
+    std::memcpy(&word, text.data() + i, sizeof(word));
+    if ((word & 0x8080808080808080U) != 0) break;
+  }
+  while (i < text.size()) {
     const auto lead = static_cast<std::uint8_t>(text[i]);
     if (lead < 0x80) {
       ++i;
       continue;
     }
     // The second byte's range excludes overlong forms, surrogates and code points past U+10FFFF (RFC 3629).
-    const std::size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+    const std::size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+                               : (lead & 0xf0) == 0xe0        ? 3
+                               : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                              : 0;
     if (length == 0) return false;
     for (std::size_t k = 1; k < length; ++k) {
       if (!is_continuation(i + k)) return false;

@@ -14,9 +14,9 @@ enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, length_delimited =
 struct WireField {
   std::uint32_t number = 0;
   WireType type = WireType::varint;
-  std::uint64_t bits = 0;  // varint and fixed values
-  std::string_view bytes;  // length-delimited content
-  std::int64_t offset = 0; // of the field's tag in the file
+  std::uint64_t bits = 0;   // varint and fixed values
+  std::string_view bytes;   // length-delimited content
+  std::int64_t offset = 0;  // of the field's tag in the file
 
   [[nodiscard]] std::int64_t integer() const { return static_cast<std::int64_t>(bits); }
   [[nodiscard]] double float32() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
@@ -39,7 +39,14 @@ class WireReader {
   bool next_fixed64(std::uint64_t& bits);
 
  private:
-  std::uint64_t varint();
+  // Nearly every tag and length is one byte.
+  std::uint64_t varint() {
+    if (position_ != end_ && static_cast<std::uint8_t>(*position_) < 0x80) {
+      return static_cast<std::uint8_t>(*position_++);
+    }
+    return long_varint();
+  }
+  std::uint64_t long_varint();
   template <typename T>
   std::uint64_t fixed(std::int64_t offset);
   [[nodiscard]] std::int64_t offset() const { return source_.offset_of(position_); }
