@@ -6,6 +6,7 @@
 namespace latpred {
 
 // One function for each public header, in <stem>.cpp.
+void bind_checkpoint(pybind11::module_& module);
 void bind_device(pybind11::module_& module);
 void bind_error(pybind11::module_& module);
 void bind_features(pybind11::module_& module);
@@ -23,5 +24,6 @@ void bind_runtime(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_shapes(pybind11::module_& module);
 void bind_text(pybind11::module_& module);
+void bind_version(pybind11::module_& module);
 
 }  // namespace latpred

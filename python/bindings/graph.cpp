@@ -78,8 +78,18 @@ void bind_tensor(py::module_& module) {
       .def_property_readonly("name", [](const TensorRow& row) { return row.tensor().name; })
       .def_property_readonly("shape", [](const TensorRow& row) { return shape_tuple(row.tensor().shape); })
       .def_property_readonly("dtype", [](const TensorRow& row) { return dtype_row(row.tensor().dtype).name; })
+      .def_property_readonly("dtype_id", [](const TensorRow& row) { return static_cast<int>(row.tensor().dtype); },
+                             "ONNX's number of the type.")
       .def_property_readonly("kind", [](const TensorRow& row) { return tensor_kind_name(row.tensor().kind); },
                              "activation, input, parameter, statistic or constant")
+      .def_property_readonly(
+          "value",
+          [](const TensorRow& row) -> py::object {
+            const auto& value = row.tensor().value;
+            if (!value) return py::none();
+            return value->reals.empty() ? py::cast(value->integers) : py::cast(value->reals);
+          },
+          "The content of a small constant, row-major; None where it is unknown.")
       .def_property_readonly("num_elements", [](const TensorRow& row) { return row.tensor().num_elements(); })
       .def_property_readonly("size_bytes", [](const TensorRow& row) { return row.tensor().size_bytes(); })
       .def("__repr__", [](const TensorRow& row) {
@@ -166,12 +176,10 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("hash", &hash_text,
                              "Of structure, operators, attributes and shapes (batch included); 16 hex digits.")
       .def("adjacency", &adjacency_array, "Producer and consumer of every data edge: int32 [E, 2].")
-#ifdef LATPRED_HAS_SHAPES
       .def(
           "with_batch",
           [](const Pointer& graph, std::int64_t batch) { return std::make_shared<Graph>(with_batch(*graph, batch)); },
           py::arg("batch"), py::call_guard<py::gil_scoped_release>(), "The same network at another batch.")
-#endif
       .def("to_onnx",
            [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
              return call_python("latpred.export_onnx", "to_onnx", self, args, kwargs);

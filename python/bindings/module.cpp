@@ -2,7 +2,7 @@
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The compiled part of latpred. Private: use the names of the latpred package.";
-  module.attr("__version__") = LATPRED_VERSION;
+  latpred::bind_version(module);
   latpred::bind_error(module);
   latpred::bind_text(module);
   latpred::bind_program(module);
@@ -31,6 +31,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_memory(module);
 #endif
 #ifdef LATPRED_HAS_PREDICT
+  latpred::bind_checkpoint(module);
   latpred::bind_predictor(module);
   latpred::bind_session(module);
 #endif

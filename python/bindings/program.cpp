@@ -1,5 +1,7 @@
 #include "latpred/program.h"
 
+#include <algorithm>
+
 #include "bindings.h"
 
 namespace py = pybind11;
@@ -21,7 +23,24 @@ void bind_program(py::module_& module) {
   py::class_<Program, std::shared_ptr<Program>>(module, "Program",
                                                "What a model file says, before the batch and the sizes are known.")
       .def_readonly("source", &Program::source)
-      .def_readonly("warnings", &Program::warnings);
+      .def_readonly("warnings", &Program::warnings)
+      .def_property_readonly(
+          "num_stored",
+          [](const Program& program) {
+            return std::count_if(program.variables.begin(), program.variables.end(),
+                                 [](const Variable& variable) { return variable.is_stored; });
+          },
+          "Weights and constants in the file, those in branches and loops included.")
+      .def_property_readonly(
+          "inputs",
+          [](const Program& program) {
+            std::vector<std::string> names;
+            for (const VariableId id : program.main.inputs) {
+              names.push_back(program.variables[static_cast<std::size_t>(id)].name);
+            }
+            return names;
+          },
+          "Names of the inputs that the caller gives: weights that are listed as inputs are none.");
 }
 
 }  // namespace latpred

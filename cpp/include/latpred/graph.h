@@ -32,6 +32,7 @@ struct Tensor {
   DType dtype = DType::undefined;
   Shape shape;
   TensorKind kind = TensorKind::activation;
+  std::shared_ptr<const Value> value;  // the content of small constants, where it is known
 
   [[nodiscard]] std::int64_t num_elements() const;
   [[nodiscard]] std::int64_t size_bytes() const;

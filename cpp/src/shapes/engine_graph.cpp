@@ -50,6 +50,7 @@ TensorId Engine::tensor_of(Slot& slot, const std::string& name, OperatorId op, s
   if (tensor == kAbsent) {
     const DType dtype = slot.stored_dtype != DType::undefined ? slot.stored_dtype : slot.known.dtype;
     tensor = add_tensor(name, dtype, slot.known.shape, kind);
+    graph_.tensors[tensor].value = slot.known.value;
   } else if (kind == TensorKind::parameter) {
     graph_.tensors[tensor].kind = kind;  // a weight wherever one reader takes it for one
   }

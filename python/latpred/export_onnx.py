@@ -1,0 +1,204 @@
+"""Writes a Graph as an ONNX file without weights, for viewers and other tools.
+
+Every size in the file is a number. A weight is a ConstantOfShape node, as in the ONNX project's own light networks: the
+file stays small, passes the checker and runs (on zeros). What ONNX has no operator for goes to the domain "latpred".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from latpred import _core
+from latpred.graph import name as graph_name
+from latpred.optional import need
+
+if TYPE_CHECKING:
+    from latpred._core import Graph, Node, Tensor
+
+OWN_DOMAIN = "latpred"
+_OPSET = 17  # of graphs that come from no ONNX file
+_OLDEST_OPSET = 9  # with ConstantOfShape
+_IR_VERSION = 8  # of onnx 1.10, read by everything in use
+
+# Where ONNX's name is not ours in camel case.
+_ONNX_NAMES = {
+    "batch_norm": "BatchNormalization",
+    "group_norm": "GroupNormalization",
+    "instance_norm": "InstanceNormalization",
+    "layer_norm": "LayerNormalization",
+    "logical_and": "And",
+    "logical_not": "Not",
+    "logical_or": "Or",
+    "logical_xor": "Xor",
+    "lp_norm": "LpNormalization",
+    "mean_variance_norm": "MeanVarianceNormalization",
+    "rms_norm": "RMSNormalization",
+}
+
+_REAL_TYPES = ("float32", "float16", "bfloat16", "float64")
+
+# Operators whose constant is the shape of their output: the graph knows it, whatever the file had.
+_SHAPE_INPUT = {"reshape": 1, "expand": 1}
+
+
+def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Writes the file; needs the package onnx (the extra latpred[onnx])."""
+    onnx = need("onnx", "onnx", "to_onnx()")
+    onnx.save(_Writer(graph, onnx).model(), os.fspath(path))
+
+
+class _Writer:
+    def __init__(self, graph: Graph, onnx: Any):
+        self.graph = graph
+        self.onnx = onnx
+        self.opset = _opset_of(graph)
+        self.names: dict[int, str] = {}  # by tensor id
+        self.used_names: set[str] = set()
+        self.written: set[int] = set()  # stored tensors that the file has by now
+        self.inputs: list[Any] = []
+        self.stored: list[Any] = []  # initializers
+        self.nodes: list[Any] = []
+        self.domains: set[str] = set()
+
+    def model(self) -> Any:
+        helper = self.onnx.helper
+        graph = self.graph
+        for tensor in graph.inputs:
+            self._add_input(tensor)
+        for node in graph.nodes:
+            self._add_node(node)
+        for tensor in graph.outputs:
+            self._store(tensor)
+        made = helper.make_graph(
+            self.nodes,
+            graph_name(graph),
+            self.inputs,
+            [self._value_info(tensor) for tensor in graph.outputs],
+            initializer=self.stored,
+            value_info=[self._value_info(tensor) for tensor in graph.tensors if tensor.kind == "activation"],
+            doc_string=f"Batch {graph.batch}; weights left out: each is a ConstantOfShape.",
+        )
+        opsets = [helper.make_opsetid("", self.opset)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in sorted(self.domains)]
+        return helper.make_model(
+            made,
+            producer_name="latpred",
+            producer_version=_core.__version__,
+            opset_imports=opsets,
+            ir_version=_IR_VERSION,
+        )
+
+    def _name(self, tensor: Tensor) -> str:
+        name = self.names.get(tensor.id)
+        if name is None:
+            name = tensor.name or f"t{tensor.id}"
+            while name in self.used_names:
+                name += f"#{tensor.id}"
+            self.names[tensor.id] = name
+            self.used_names.add(name)
+        return name
+
+    def _value_info(self, tensor: Tensor) -> Any:
+        return self.onnx.helper.make_tensor_value_info(
+            self._name(tensor), tensor.dtype_id, list(tensor.shape)
+        )
+
+    def _add_input(self, tensor: Tensor) -> None:
+        self.written.add(tensor.id)
+        self.inputs.append(self._value_info(tensor))
+
+    def _store(self, tensor: Tensor, content: list[int] | None = None) -> None:
+        """Sees to it that a stored tensor is in the file; does nothing for what a node makes."""
+        if tensor.kind in ("activation", "input") or tensor.id in self.written:
+            return
+        self.written.add(tensor.id)
+        if content is not None or (tensor.kind == "constant" and tensor.value is not None):
+            values = tensor.value if content is None else content
+            self._add_initializer(self._name(tensor), tensor.dtype_id, tensor.shape, values)
+        elif tensor.kind == "constant" and tensor.dtype not in _REAL_TYPES:
+            # Axes or sizes that nobody knows: the file says so by asking for them.
+            self.inputs.append(self._value_info(tensor))
+        else:
+            self._add_weight(tensor)
+
+    def _add_initializer(self, name: str, data_type: int, shape: Any, values: Any) -> None:
+        self.stored.append(self.onnx.helper.make_tensor(name, data_type, list(shape), values))
+
+    def _add_weight(self, tensor: Tensor) -> None:
+        shape_name = "shape_" + "x".join(map(str, tensor.shape))
+        if shape_name not in self.used_names:
+            self.used_names.add(shape_name)
+            self._add_initializer(shape_name, self.onnx.TensorProto.INT64, [len(tensor.shape)], tensor.shape)
+        zero = self.onnx.helper.make_tensor("zero", tensor.dtype_id, [1], [0])
+        self.nodes.append(
+            self.onnx.helper.make_node("ConstantOfShape", [shape_name], [self._name(tensor)], value=zero)
+        )
+
+    def _add_node(self, node: Node) -> None:
+        shape_input = _SHAPE_INPUT.get(node.operator)
+        for index, tensor in enumerate(node.inputs):
+            if tensor is None:
+                continue
+            content = list(node.outputs[0].shape) if index == shape_input else None
+            self._store(tensor, content)
+        domain, operator = _onnx_operator(node)
+        made = self._make_node(node, domain, operator)
+        if domain == "" and not self._is_valid(made):
+            domain = OWN_DOMAIN
+            made = self._make_node(node, domain, operator)
+        if domain:
+            self.domains.add(domain)
+        self.nodes.append(made)
+
+    def _make_node(self, node: Node, domain: str, operator: str) -> Any:
+        inputs = ["" if tensor is None else self._name(tensor) for tensor in node.inputs]
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        outputs = ["" if tensor is None else self._name(tensor) for tensor in node.outputs]
+        return self.onnx.helper.make_node(
+            operator,
+            inputs,
+            outputs,
+            name=node.name,
+            domain=domain,
+            doc_string=f"executed {node.repeat} times" if node.repeat > 1 else None,
+            **{name: value for name, value in node.attributes.items() if value != []},
+        )
+
+    def _is_valid(self, made: Any) -> bool:
+        """Whether ONNX has this operator, with these inputs and attributes, at the file's version."""
+        context = self.onnx.checker.C.CheckerContext()
+        context.ir_version = _IR_VERSION
+        context.opset_imports = {"": self.opset}
+        try:
+            self.onnx.checker.check_node(made, context)
+        except self.onnx.checker.ValidationError:
+            return False
+        return True
+
+
+def _opset_of(graph: Graph) -> int:
+    """The version that the file was written in: nodes kept its form."""
+    if graph.source.framework != "onnx":
+        return _OPSET
+    match = re.search(r"opset (\d+)", graph.source.format)
+    return max(int(match[1]), _OLDEST_OPSET) if match else _OPSET
+
+
+def _onnx_operator(node: Node) -> tuple[str, str]:
+    if node.source_operator:
+        domain, _, operator = node.source_operator.rpartition("::")
+        return domain, operator
+    camel = "".join(word.capitalize() for word in node.operator.split("_"))
+    return "", _ONNX_NAMES.get(node.operator) or _onnx_name(camel)
+
+
+@cache
+def _onnx_name(camel: str) -> str:
+    """ONNX's spelling of an operator in camel case: "LpPool", "LogSoftmax", "PRelu"."""
+    onnx = need("onnx", "onnx", "to_onnx()")
+    names = {schema.name.lower(): schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+    return names.get(camel.lower(), camel)
