@@ -32,7 +32,7 @@ struct Device {
   std::optional<double> memory_bus_bits;
   std::optional<double> memory_clock_hz;
   double bandwidth_bytes_per_s = 0;       // data sheet
-  std::optional<double> l2_bytes;
+  std::optional<double> l2_bytes;         // of a CPU: its last-level cache
   std::optional<double> fp32_flops_per_s;  // data-sheet peaks, dense
   std::optional<double> tf32_flops_per_s;
   std::optional<double> fp16_flops_per_s;
