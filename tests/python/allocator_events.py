@@ -18,7 +18,7 @@ SCRATCH = (
     ("aten::conv_transpose2d", "", "oneDNN's blocked copies of input, weight and output"),
     ("aten::upsample_nearest2d", "", "the CPU kernel works on channels-last copies"),
     ("aten::upsample_bilinear2d", "", "the CPU kernel works on channels-last copies"),
-    ("aten::_scaled_dot_product_flash_attention_for_cpu", "", "tiles of the CPU's flash attention, one set for each thread"),
+    ("aten::_scaled_dot_product_flash_attention_for_cpu", "", "tiles of the CPU kernel, one set for each thread"),
     ("aten::mean", "aten::div_", "the number of elements, wrapped as a tensor"),
 )
 # A copy that makes a strided input contiguous happens on every device: no scratch.
@@ -39,7 +39,7 @@ class Allocation:
         names = [name for name, _ in self.operators]
         if self.size_bytes <= WRAPPED_NUMBER_BYTES and (not names or "aten::_to_copy" in names):
             return "wrapped number"
-        if self.freed_in is None or CONTIGUOUS in names and "upsample" not in names[0]:
+        if self.freed_in is None or (CONTIGUOUS in names and "upsample" not in names[0]):
             return None
         for operator, inner, _ in SCRATCH:
             calls = {call for name, call in self.operators if name == operator}

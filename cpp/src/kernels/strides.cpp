@@ -93,9 +93,9 @@ Shape contiguous_strides(const Shape& shape) {
 }
 
 bool is_contiguous(const Shape& shape, const Shape& strides) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != stride) return false;
     stride *= shape[i];
   }
@@ -148,14 +148,16 @@ std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, co
 Shape result_strides(const Graph& graph, const std::vector<Shape>& strides, const Node& node, std::size_t index) {
   const Shape& shape = graph.tensors[node.outputs[index]].shape;
   const Layout layout = layout_of(node.op);
-  if (layout == Layout::contiguous || node.inputs.empty() || node.inputs[0] == kAbsent) return contiguous_strides(shape);
+  if (layout == Layout::contiguous || node.inputs.empty() || node.inputs[0] == kAbsent)
+    return contiguous_strides(shape);
 
   const auto input_shape = [&](TensorId id) -> const Shape& { return graph.tensors[id].shape; };
   if (layout == Layout::memory_format) {
     // A concatenation keeps channels-last where every input has it.
     const std::size_t num_asked = node.op == OperatorId::concat ? node.inputs.size() : 1;
-    const bool all_last = std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(num_asked),
-                                      [&](TensorId id) { return id != kAbsent && is_channels_last(input_shape(id), strides[id]); });
+    const bool all_last =
+        std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(num_asked),
+                    [&](TensorId id) { return id != kAbsent && is_channels_last(input_shape(id), strides[id]); });
     return all_last && shape.size() == kImageRank ? channels_last_strides(shape) : contiguous_strides(shape);
   }
 

@@ -7,8 +7,8 @@
 
 namespace latpred {
 
-// PyTorch's CUDA caching allocator (c10/cuda/CUDACachingAllocator.cpp), one stream, default settings: which block serves
-// a request, and how much it reserves from the driver. What it reserved it keeps.
+// PyTorch's CUDA caching allocator (c10/cuda/CUDACachingAllocator.cpp), one stream, default settings: which block
+// serves a request, and how much it reserves from the driver. What it reserved it keeps.
 class CachingAllocator {
  public:
   using Handle = std::int32_t;

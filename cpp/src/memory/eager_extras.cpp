@@ -61,7 +61,8 @@ void layer_norm(const EagerNode& eager, Extras& extras) {
   const Shape& shape = eager.input(0).shape;
   std::int64_t axis = eager.node.attributes.integer("axis", -1);
   if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
-  const std::int64_t rows = product(shape.begin(), shape.begin() + std::clamp<std::int64_t>(axis, 0, std::ssize(shape)));
+  const std::int64_t rows =
+      product(shape.begin(), shape.begin() + std::clamp<std::int64_t>(axis, 0, std::ssize(shape)));
   extras.push_back({rows * kFloatBytes, true});
   extras.push_back({rows * kFloatBytes, true});
 }
@@ -75,7 +76,8 @@ void rms_norm(const EagerNode& eager, Extras& extras) {
 // group_norm() makes its input contiguous before autograd sees it, so that the copy is what is saved.
 void group_norm(const EagerNode& eager, Extras& extras) {
   copy_if_strided(eager, extras, false, true);
-  const std::int64_t statistics = eager.input(0).shape[0] * eager.node.attributes.integer("num_groups", 1) * kFloatBytes;
+  const std::int64_t statistics =
+      eager.input(0).shape[0] * eager.node.attributes.integer("num_groups", 1) * kFloatBytes;
   extras.push_back({statistics, true});
   extras.push_back({statistics, true});
 }
@@ -149,8 +151,10 @@ void recurrent(const EagerNode& eager, Extras& extras) {
   }
 }
 
-// `index` of a matrix product, seen as `wanted` after broadcasting its batch to `batch`: a copy where strides forbid it.
-void reshape_factor(const EagerNode& eager, std::size_t index, const Shape& batch, const Shape& wanted, Extras& extras) {
+// `index` of a matrix product, seen as `wanted` after broadcasting its batch to `batch`: a copy where strides forbid
+// it.
+void reshape_factor(const EagerNode& eager, std::size_t index, const Shape& batch, const Shape& wanted,
+                    Extras& extras) {
   const TensorId id = eager.node.inputs[index];
   const Shape& shape = eager.input(index).shape;
   const Shape& strides = eager.strides[id];

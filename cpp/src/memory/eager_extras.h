@@ -10,8 +10,8 @@ namespace latpred {
 struct EagerNode {
   const Graph& graph;
   const Node& node;
-  const std::vector<Shape>& strides;          // [tensors]
-  const std::vector<int>& tensor_bits;        // [tensors]
+  const std::vector<Shape>& strides;           // [tensors]
+  const std::vector<int>& tensor_bits;         // [tensors]
   const std::vector<bool>& requires_gradient;  // [tensors] all false where no backward pass follows
 
   [[nodiscard]] const Tensor& input(std::size_t index) const { return graph.tensors[node.inputs[index]]; }
@@ -27,13 +27,13 @@ struct EagerNode {
 // Memory that PyTorch takes for a node besides its outputs.
 struct EagerExtra {
   std::int64_t size_bytes = 0;
-  bool is_kept = false;         // saved for backward where the node is recorded; else freed when the node is done
+  bool is_kept = false;           // saved for backward where the node is recorded; else freed when the node is done
   TensorId instead_of = kAbsent;  // a contiguous copy that is saved in place of this input
 };
 
-// Statistics of normalisations, indices of max poolings, log-sum-exps of attention, and the contiguous copies of strided
-// inputs: what the operators of PyTorch 2.13 allocate on CPU and CUDA alike. Scratch of convolution and matrix-product
-// libraries is not here: workspace.h.
+// Statistics of normalisations, indices of max poolings, log-sum-exps of attention, and the contiguous copies of
+// strided inputs: what the operators of PyTorch 2.13 allocate on CPU and CUDA alike. Scratch of convolution and
+// matrix-product libraries is not here: workspace.h.
 [[nodiscard]] std::vector<EagerExtra> eager_extras(const EagerNode& eager);
 
 }  // namespace latpred

@@ -37,9 +37,10 @@ class Planner {
 
  private:
   [[noreturn]] void refuse_autograd() const {
-    throw InvalidArgumentError(concat("autograd=True: runtime '", runtime_.name,
-                                      "' only infers and keeps nothing for backward; use runtime 'eager' or 'compiled', "
-                                      "or autograd=False"));
+    throw InvalidArgumentError(
+        concat("autograd=True: runtime '", runtime_.name,
+               "' only infers and keeps nothing for backward; use runtime 'eager' or 'compiled', "
+               "or autograd=False"));
   }
 
   void prepare() {

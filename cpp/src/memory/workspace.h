@@ -17,6 +17,7 @@ namespace latpred {
 // Convolutions on a GPU, in a runtime that keeps NCHW: tensor cores read NHWC, so input and weight are copied into that
 // layout for the call. float32 units and depth-wise convolutions read NCHW and get none.
 // Convolutions on a CPU: oneDNN's blocked copies of weight and output.
-[[nodiscard]] std::vector<MemoryBlock> library_workspace(const Graph& graph, const Kernels& kernels, const Device& device);
+[[nodiscard]] std::vector<MemoryBlock> library_workspace(const Graph& graph, const Kernels& kernels,
+                                                         const Device& device);
 
 }  // namespace latpred
