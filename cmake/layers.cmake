@@ -1,19 +1,20 @@
 # latpred_layer(readers DEPENDS shapes SOURCES wire.cpp onnx.cpp TESTS wire onnx)
 #
 # One library for each folder under cpp/src: it sees the public headers, its own folder, and links the layers to its
-# left only. TESTS are stems of tests/cpp/<stem>_test.cpp; they make one program, test_<layer>.
+# left only. TESTS are stems of tests/cpp/<stem>_test.cpp; they make one program, test_<layer>. LIBRARIES are not ours.
 function(latpred_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;SOURCES;TESTS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPENDS;SOURCES;TESTS;LIBRARIES" ${ARGN})
   add_library(latpred_${name} STATIC ${arg_SOURCES})
   target_include_directories(latpred_${name} PUBLIC ${PROJECT_SOURCE_DIR}/cpp/include ${PROJECT_SOURCE_DIR}/cpp/src)
   list(TRANSFORM arg_DEPENDS PREPEND latpred_)
-  target_link_libraries(latpred_${name} PUBLIC latpred_options ${arg_DEPENDS})
+  target_link_libraries(latpred_${name} PUBLIC latpred_options ${arg_DEPENDS} ${arg_LIBRARIES})
   if(LATPRED_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TESTS PREPEND ${PROJECT_SOURCE_DIR}/tests/cpp/)
     list(TRANSFORM arg_TESTS APPEND _test.cpp)
     add_executable(test_${name} ${arg_TESTS})
     target_link_libraries(test_${name} PRIVATE latpred_${name} GTest::gtest_main)
     target_compile_definitions(test_${name} PRIVATE LATPRED_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
-    gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST)
+    # While building, not while testing: pip's temporary CMake, which would be asked then, is gone by then.
+    gtest_discover_tests(test_${name} DISCOVERY_MODE POST_BUILD DISCOVERY_TIMEOUT 60)
   endif()
 endfunction()

@@ -22,7 +22,7 @@ RowTable row_table(const Array& features) {
 }
 
 py::array_t<double> to_array(const std::vector<double>& values) {
-  return {static_cast<py::ssize_t>(values.size()), values.data()};
+  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 py::array_t<double> fit(MlpRegressor& regressor, const Array& features, const Array& targets, std::int64_t epochs,

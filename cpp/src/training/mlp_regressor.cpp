@@ -1,0 +1,72 @@
+#include "training/mlp_regressor.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <utility>
+
+#include "batch/row_batch.h"
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "predictors/mlp.h"
+#include "training/fit.h"
+#include "training/torch_error.h"
+
+namespace latpred {
+namespace {
+
+void check_at_least_one(std::string_view name, std::int64_t value) {
+  if (value < 1) throw InvalidArgumentError(concat(name, " must be an integer >= 1, got ", value));
+}
+
+void check_positive(std::string_view name, double value) {
+  if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
+}
+
+}  // namespace
+
+MlpRegressor::MlpRegressor(std::vector<std::int64_t> hidden) : hidden_(std::move(hidden)) {
+  for (const std::int64_t width : hidden_) check_at_least_one("each width in hidden", width);
+}
+
+MlpRegressor::~MlpRegressor() = default;
+MlpRegressor::MlpRegressor(MlpRegressor&&) noexcept = default;
+MlpRegressor& MlpRegressor::operator=(MlpRegressor&&) noexcept = default;
+
+FitReport MlpRegressor::fit(const RowTable& table, const FitOptions& options) {
+  check_at_least_one("epochs", options.epochs);
+  check_at_least_one("batch_rows", options.batch_rows);
+  check_positive("learning_rate", options.learning_rate);
+  check_positive("huber_delta", options.huber_delta);
+  if (table.targets.empty()) throw InvalidArgumentError("fit needs a target for each row, got none");
+  return with_short_errors([&] {
+    const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
+    const RowBatch batch = collate(table);
+    auto mlp = std::make_unique<Mlp>(table.num_features, hidden_, generator);
+    FitReport report = latpred::fit(*mlp, batch, options, generator);
+    mlp_ = std::move(mlp);
+    return report;
+  });
+}
+
+std::vector<double> MlpRegressor::predict(const RowTable& table) const {
+  if (!mlp_) throw InvalidArgumentError("predict needs a trained regressor: call fit first");
+  if (table.num_features != mlp_->num_features()) {
+    throw InvalidArgumentError(concat("this regressor was trained on rows of ", mlp_->num_features(),
+                                      " features, got rows of ", table.num_features));
+  }
+  return with_short_errors([&] {
+    const at::NoGradGuard no_grad;
+    const at::Tensor values = mlp_->forward(collate(table).features).to(at::kDouble);
+    const double* begin = values.const_data_ptr<double>();
+    return std::vector<double>(begin, begin + values.numel());
+  });
+}
+
+std::int64_t MlpRegressor::num_parameters() const {
+  if (!mlp_) return 0;
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : mlp_->parameters()) count += parameter.numel();
+  return count;
+}
+
+}  // namespace latpred
