@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/predictor.h"
+
+namespace latpred {
+
+// Puts the host's side to the kernels' times [K]: a call takes the time of its kernels or of its launches, whichever is
+// longer, and a little more where both are near, because neither runs evenly.
+[[nodiscard]] LatencyOutput add_host(const LatencyInput& input, std::vector<double> kernel_s);
+
+}  // namespace latpred
