@@ -34,8 +34,8 @@ constexpr std::array<DTypeRow, 27> kDTypes{{
     {DType::float8e5m2fnuz, "float8_e5m2fnuz", 8, false, true},
     {DType::uint4, "uint4", 4, true, false},
     {DType::int4, "int4", 4, true, false},
-    {DType::float4e2m1, "float4_e2m1", 4, false, true},
-    {DType::float8e8m0, "float8_e8m0", 8, false, true},
+    {DType::float4e2m1, "float4_e2m1fn", 4, false, true},
+    {DType::float8e8m0, "float8_e8m0fnu", 8, false, true},
     {DType::uint2, "uint2", 2, true, false},
     {DType::int2, "int2", 2, true, false},
 }};

@@ -35,7 +35,7 @@ void parse_shape(const Source& source, Message message, TypeMessage& type) {
     for (WireField part; parts.next(part);) {
       if (part.number == 1) {
         const std::int64_t size = integer_of(source, part);
-        dimension.size = size > 0 ? size : kUnknownSize;  // exporters write 0 and -1 for "any"
+        dimension.size = size >= 0 ? size : kUnknownSize;  // exporters write -1 for "any"; 0 may mean either
       } else if (part.number == 2) {
         dimension.symbol = text_of(source, part);
       }

@@ -116,7 +116,9 @@ void Engine::set_inputs() {
       slot.is_open = true;  // nobody says how many elements it has
       continue;
     }
-    (void)element_count(slot.known.shape);
+    if (element_count(slot.known.shape) == 0) {  // nothing in it: its content is known
+      slot.known.value = std::make_shared<const Value>(Value{.dtype = variable.dtype, .shape = slot.known.shape});
+    }
     slot.tensor = add_tensor(variable.name, variable.dtype, slot.known.shape, TensorKind::input);
     graph_.inputs.push_back(slot.tensor);
   }
@@ -144,8 +146,8 @@ void Engine::visit(const Statement& statement) {
   }
   const Handler* control = handler(statement.op);
   const Rule rule = control == nullptr ? find_rule(statement.op) : nullptr;
-  const bool has_rule = control != nullptr || rule != nullptr;
-  if (has_rule && is_open(statement)) {  // what is open upstream is reported at the end
+  if (is_open(statement)) {  // what is open upstream is reported at the end
+    if (control == nullptr && rule == nullptr) open_statements_.emplace_back(&statement, statement.source_operator);
     for (const VariableId id : statement.outputs) {
       if (id != kAbsent) bind(id, {.is_open = true});
     }
@@ -245,7 +247,10 @@ void Engine::check_declared(const Statement& statement) {
 // In a file with a number for its batch, what it declares holds at that batch only.
 std::optional<Shape> Engine::declared_now(const Variable& variable) const {
   if (saved_ != nullptr && sizes_.is_static) return std::nullopt;
-  return declared_shape(variable, saved_ == nullptr ? sizes_.saved_symbols : sizes_.symbols);
+  auto shape = declared_shape(variable, saved_ == nullptr ? sizes_.saved_symbols : sizes_.symbols);
+  // Exporters write 0 for a size that they do not know.
+  if (shape && std::find(shape->begin(), shape->end(), 0) != shape->end()) return std::nullopt;
+  return shape;
 }
 
 void Engine::place(const Statement& statement, std::vector<Known> outputs, bool may_fold) {

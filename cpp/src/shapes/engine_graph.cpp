@@ -174,7 +174,12 @@ void Engine::finish() {
       for (Slot element : *output.elements) graph_.outputs.push_back(tensor_of(element, name_of(id), OperatorId::unknown, 0));
       continue;
     }
-    graph_.outputs.push_back(tensor_of(output, name_of(id), OperatorId::unknown, 0));
+    Slot given = output;
+    if (given.stored_dtype != DType::undefined) {  // whoever takes the result takes it as computed
+      given.stored_dtype = DType::undefined;
+      given.storage = -1;
+    }
+    graph_.outputs.push_back(tensor_of(given, name_of(id), OperatorId::unknown, 0));
   }
   check_outputs_keep_batch();
   prune(graph_);

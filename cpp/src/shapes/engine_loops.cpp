@@ -47,6 +47,7 @@ struct Engine::Loop {
   std::vector<std::int64_t> scanned_axes;
   std::vector<std::int64_t> stacked_axes;
   std::optional<std::int64_t> count;
+  bool is_count_data = false;  // it has a number of turns, which only the data tell
   std::int64_t batch = 0;  // of Scan's first version, whose tensors have a leading batch axis; 0: none
 
   [[nodiscard]] std::size_t first_state_input() const { return has_condition ? 2 : 0; }
@@ -64,7 +65,10 @@ void Engine::loop(const Statement& statement) {
   Loop loop{.statement = statement, .body = body, .has_condition = true, .num_states = num_states};
   for (std::size_t i = 0; i < num_states; ++i) loop.states.push_back(input_slot(statement, i + 2));
   const auto given = [&](std::size_t index) { return index < statement.inputs.size() && statement.inputs[index] != kAbsent; };
-  if (given(0)) loop.count = known_scalar(input_slot(statement, 0));
+  if (given(0)) {
+    loop.count = known_scalar(input_slot(statement, 0));
+    loop.is_count_data = !loop.count;
+  }
   const auto starts = given(1) ? known_scalar(input_slot(statement, 1)) : std::optional<std::int64_t>(1);
   if (loop.count) loop.count = std::max<std::int64_t>(0, *loop.count);
   if (starts && *starts == 0) loop.count = 0;
@@ -250,8 +254,9 @@ void Engine::unroll(Loop& loop) {
       nodes_of_one = graph_.nodes.size();
       states_of_one = states;
     }
-    if (!loop.has_condition || loop.passes_through(0, 1)) {
-      if (loop.count) continue;
+    const bool may_end = loop.has_condition && !loop.passes_through(0, 1);
+    if (loop.count && !may_end) continue;
+    if (loop.is_count_data || !may_end) {
       goes_on = false;
     } else if (const auto condition = known_scalar(outputs[0])) {
       goes_on = *condition != 0;

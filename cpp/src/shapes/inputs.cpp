@@ -27,9 +27,8 @@ std::string declared_text(const Variable& variable) {
 // Where the inputs' batch stands: which dimensions are it.
 class BatchAxis {
  public:
-  BatchAxis(const Program& program, const std::vector<VariableId>& inputs) {
-    for (const VariableId id : inputs) {
-      const Variable& variable = program.variables[id];
+  explicit BatchAxis(const std::vector<Variable>& inputs) {
+    for (const Variable& variable : inputs) {
       for (const Dimension& dimension : variable.dimensions) {
         if (dimension.size == kUnknownSize && names_batch(dimension.symbol)) {
           symbol_ = dimension.symbol;
@@ -38,18 +37,16 @@ class BatchAxis {
         }
       }
     }
-    const auto first = std::find_if(inputs.begin(), inputs.end(), [&](VariableId id) {
-      return !program.variables[id].dimensions.empty();
-    });
+    const auto first = std::find_if(inputs.begin(), inputs.end(),
+                                    [](const Variable& variable) { return !variable.dimensions.empty(); });
     if (first == inputs.end()) return;
-    const Dimension& leading = program.variables[*first].dimensions.front();
+    const Dimension& leading = first->dimensions.front();
     if (leading.size == kUnknownSize) {
       kind_ = leading.symbol.empty() ? Kind::unnamed : Kind::symbol;
       symbol_ = leading.symbol;
       return;
     }
-    for (const VariableId id : inputs) {
-      const Variable& variable = program.variables[id];
+    for (const Variable& variable : inputs) {
       if (variable.dimensions.size() >= 2 && variable.dimensions.front().size > 0) {
         kind_ = Kind::number;
         size_ = variable.dimensions.front().size;
@@ -107,19 +104,19 @@ std::string example_size(const Variable& variable, std::int64_t batch_position) 
   return concat("\"", variable.name, "\": \"", join(words, ","), ":", dtype_row(variable.dtype).name, "\"");
 }
 
-std::string all_inputs_text(const Program& program, const std::vector<VariableId>& inputs, const BatchAxis& axis) {
+std::string all_inputs_text(const std::vector<Variable>& inputs, const BatchAxis& axis) {
   std::vector<std::string> declared;
   std::vector<std::string> examples;
-  for (const VariableId id : inputs) {
-    declared.push_back(declared_text(program.variables[id]));
-    examples.push_back(example_size(program.variables[id], axis.position(program.variables[id])));
+  for (const Variable& variable : inputs) {
+    declared.push_back(declared_text(variable));
+    examples.push_back(example_size(variable, axis.position(variable)));
   }
   return concat("the file declares ", join(declared), "; give sizes without the batch as input={", join(examples), "}");
 }
 
-void check_names(const Program& program, const std::vector<VariableId>& inputs, const InputRequest& request) {
+void check_names(const std::vector<Variable>& inputs, const InputRequest& request) {
   std::vector<std::string> names;
-  for (const VariableId id : inputs) names.push_back(program.variables[id].name);
+  for (const Variable& variable : inputs) names.push_back(variable.name);
   for (const auto& [name, size] : request.by_name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       throw InvalidArgumentError(unknown_name_message("input", name, names), {.valid = names});
@@ -179,22 +176,28 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
   if (request.batch < 0 || request.batch > kMaxBatch) {
     throw InvalidArgumentError(concat("batch must be an integer >= 1, got ", request.batch));
   }
+  std::vector<Variable> inputs;
   for (const VariableId id : program.main.inputs) {
-    if (!program.variables[id].is_stored) result.variables.push_back(id);
+    if (program.variables[id].is_stored) continue;
+    result.variables.push_back(id);
+    inputs.push_back(program.variables[id]);
+    if (request.batch == kSavedBatch) continue;
+    for (Dimension& dimension : inputs.back().dimensions) {
+      if (dimension.size == 0) dimension.size = kUnknownSize;  // exporters write 0 for "any"
+    }
   }
-  const BatchAxis axis(program, result.variables);
-  check_names(program, result.variables, request);
+  const BatchAxis axis(inputs);
+  check_names(inputs, request);
   if (request.only && result.variables.size() != 1) {
     throw InvalidArgumentError(concat("one input size was given, but the network has ", result.variables.size(),
-                                      " inputs: ", all_inputs_text(program, result.variables, axis)));
+                                      " inputs: ", all_inputs_text(inputs, axis)));
   }
   result.is_static = axis.is_static();
   result.saved_batch = axis.saved();
   result.asked_batch = request.batch == kSavedBatch ? result.saved_batch : request.batch;
 
   std::vector<std::vector<Dimension>> dimensions;
-  for (const VariableId id : result.variables) {
-    const Variable& variable = program.variables[id];
+  for (const Variable& variable : inputs) {
     const InputSize* size = requested(request, variable, result.variables.size());
     dimensions.push_back(fitted(variable, size, axis.position(variable)));
     for (std::size_t i = 0; i < variable.dimensions.size(); ++i) {
@@ -204,7 +207,7 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
       const auto [found, is_new] = result.symbols.emplace(symbol, asked);
       if (!is_new && found->second != asked) {
         throw InvalidArgumentError(concat("dimension '", symbol, "' is asked to be both ", found->second, " and ",
-                                          asked, "; ", all_inputs_text(program, result.variables, axis)));
+                                          asked, "; ", all_inputs_text(inputs, axis)));
       }
     }
   }
@@ -214,7 +217,7 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
     result.saved_symbols[axis.symbol()] = result.saved_batch;
   }
   for (std::size_t k = 0; k < result.variables.size(); ++k) {
-    const Variable& variable = program.variables[result.variables[k]];
+    const Variable& variable = inputs[k];
     if (variable.is_sequence && !variable.has_shape) {
       result.asked.emplace_back();
       result.saved.emplace_back();
@@ -240,14 +243,14 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
     }
     if (has_unknown_rank || asked.size() != dimensions[k].size()) {
       throw InvalidArgumentError(concat("the sizes of input ", declared_text(variable), " are open: ",
-                                        all_inputs_text(program, result.variables, axis)));
+                                        all_inputs_text(inputs, axis)));
     }
     result.asked.push_back(std::move(asked));
     result.saved.push_back(std::move(saved));
   }
   if (result.batch_input.empty() && request.batch > 1) {
     throw InvalidArgumentError(concat("no input has a batch dimension, so the batch cannot be ", request.batch, ": ",
-                                      all_inputs_text(program, result.variables, axis)));
+                                      all_inputs_text(inputs, axis)));
   }
   return result;
 }
