@@ -318,7 +318,9 @@ def _resolve(parameters: _Parameters, logs: np.ndarray) -> Analytic:
     devices, factors = [], []
     for chip, boards in CHIPS.items():
         for device in boards:
-            row = [value(f"compute@{chip}/{units}") * value(f"compute@{device}/{units}") for units in ("general", "matrix")]
+            row = [
+                value(f"compute@{chip}/{units}") * value(f"compute@{device}/{units}") for units in ("general", "matrix")
+            ]
             row.append(value(f"memory@{chip}") * value(f"memory@{device}"))
             if row != [1.0] * 3:
                 devices.append(device)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from latpred import _core
-from latpred.fitting.evaluate import Fit, Fitted, Term, interval_terms
 from latpred.fitting.errors import summarise
+from latpred.fitting.evaluate import Fit, Fitted, Term, interval_terms
 from latpred.fitting.measurements import ARITHMETICS, KINDS, SEED, Samples, load, lower
 
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
@@ -45,7 +45,9 @@ def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
     shares /= shares.sum(axis=1, keepdims=True)
     counts = (shares >= SHARE_THAT_TEACHES).sum(axis=0).reshape(len(KINDS), len(ARITHMETICS))
     return {
-        kind: {arithmetic: int(counts[row, column]) for column, arithmetic in enumerate(ARITHMETICS) if counts[row, column]}
+        kind: {
+            arithmetic: int(counts[row, column]) for column, arithmetic in enumerate(ARITHMETICS) if counts[row, column]
+        }
         for row, kind in enumerate(KINDS)
         if counts[row].any()
     }

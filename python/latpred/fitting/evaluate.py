@@ -75,6 +75,10 @@ def _left_out_in_turn(fit: Fit, samples: Samples, groups: np.ndarray) -> list[tu
     return found
 
 
+def _listed(groups: list[tuple[str, np.ndarray, np.ndarray]], factors: list[float]) -> str:
+    return ", ".join(f"{name} {np.exp(factor):.2f}" for (name, _, _), factor in zip(groups, factors, strict=True))
+
+
 def interval_terms(fit: Fit, samples: Samples) -> dict[str, Term]:
     """The terms of predict/interval.cpp, measured where these samples can show them."""
     fitted = fit(samples.select(~samples.is_left_out))
@@ -85,31 +89,25 @@ def interval_terms(fit: Fit, samples: Samples) -> dict[str, Term]:
 
     chips = _left_out_in_turn(fit, samples, samples.chip)
     factors = [weighted_quantile(ratios, of_rows, 0.5) for _, ratios, of_rows in chips]
-    inside = np.concatenate(
-        [np.abs(ratios - factor) for (_, ratios, _), factor in zip(chips, factors, strict=True)]
-    )
+    inside = np.concatenate([np.abs(ratios - factor) for (_, ratios, _), factor in zip(chips, factors, strict=True)])
     inside_weights = np.concatenate([of_rows / of_rows.sum() for _, _, of_rows in chips])
-    left_out_chips = ", ".join(f"{chip} {np.exp(factor):.2f}" for (chip, _, _), factor in zip(chips, factors, strict=True))
+    left_out_chips = _listed(chips, factors)
 
     kinds = _left_out_in_turn(fit, samples, np.array(KINDS)[main_kind(samples)])
     kind_factors = [weighted_quantile(ratios, of_rows, 0.5) for _, ratios, of_rows in kinds]
-    left_out_kinds = ", ".join(
-        f"{kind} {np.exp(factor):.2f}" for (kind, _, _), factor in zip(kinds, kind_factors, strict=True)
-    )
+    left_out_kinds = _listed(kinds, kind_factors)
 
     def spread(values: list[float]) -> float:
         return float(np.sqrt(np.mean((np.array(values) - bias) ** 2)))
 
     return {
         "log_bias": Term(bias, f"measured: median over {blocks}"),
-        "known_device": Term(
-            weighted_quantile(np.abs(ratio - bias), weights, COVERAGE), f"measured: 80 % of {blocks}"
-        ),
+        "known_device": Term(weighted_quantile(np.abs(ratio - bias), weights, COVERAGE), f"measured: 80 % of {blocks}"),
         "unknown_device": Term(
             weighted_quantile(inside, inside_weights, COVERAGE), "measured: as known_device, on chips left out whole"
         ),
-        "device_sd": Term(spread(factors), f"measured: chips left out in turn, measured / predicted: {left_out_chips}"),
-        "kind_sd": Term(spread(kind_factors), f"measured: kinds left out in turn, measured / predicted: {left_out_kinds}"),
-        "runtime_sd": Term(RUNTIME_SD, "published: a trial on public tables of whole networks, eager against compiled"),
+        "device_sd": Term(spread(factors), f"measured: chips left out, measured / predicted: {left_out_chips}"),
+        "kind_sd": Term(spread(kind_factors), f"measured: kinds left out, measured / predicted: {left_out_kinds}"),
+        "runtime_sd": Term(RUNTIME_SD, "published: a trial on tables of whole networks, eager against compiled"),
         "host_sd": Term(HOST_SD, "published: the same trial, hosts at batch 1"),
     }

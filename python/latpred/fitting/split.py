@@ -75,8 +75,8 @@ def main() -> None:
     table = read_sources(arguments.data)[["recipe", "batch"]].drop_duplicates()
     blocks = [block_of(recipe, batch) for recipe, batch in table.itertuples(index=False)]
     content = {
-        "description": "Blocks of operator shapes (operator, log4 of the product of its sizes) and of networks (layers) "
-        "that no fit sees, on any device. Chips are left out in turn, each with all its boards.",
+        "description": "Blocks of operator shapes (operator, log4 of the product of its sizes) and of networks "
+        "(layers) that no fit sees, on any device. Chips are left out in turn, each with all its boards.",
         "left_out_blocks": choose(blocks),
         "left_out_chips_in_turn": CHIPS,
     }
