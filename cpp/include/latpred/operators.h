@@ -43,7 +43,7 @@ struct Operator {
   OperatorId id;
   std::string_view name;
   std::string_view family;   // the shape rules' file
-  CostKind kind;             // `conv` is refined by cost_kind()
+  CostKind kind;             // cost_kind() refines `conv` and `matmul`
   double flops_per_element;  // element-wise operations for each output element; macs are counted apart
 };
 
@@ -52,7 +52,7 @@ struct Operator {
 // Throws InvalidArgumentError with the nearest name.
 [[nodiscard]] const Operator& operator_row(std::string_view name);
 
-// The row's kind, with convolutions told apart by window and groups.
+// The row's kind, with convolutions told apart by window and groups, products by their number.
 [[nodiscard]] CostKind cost_kind(const Graph& graph, const Node& node);
 
 // Counts one execution of `node`, whose tensors have their shapes.

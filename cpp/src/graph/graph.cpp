@@ -203,6 +203,13 @@ void check(const Graph& graph) {
       ready[id] = true;
     }
   }
+  for (const TensorId id : graph.inputs) {
+    if (id < 0 || id >= num_tensors) throw ShapeError(concat("the graph's input id ", id, " is out of range"));
+  }
+  for (const TensorId id : graph.outputs) {
+    if (id < 0 || id >= num_tensors) throw ShapeError(concat("the graph's output id ", id, " is out of range"));
+    if (!ready[id]) throw ShapeError(concat("nothing makes the graph's output '", graph.tensors[id].name, "'"));
+  }
 }
 
 }  // namespace latpred

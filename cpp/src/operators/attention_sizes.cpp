@@ -33,8 +33,7 @@ std::int64_t divided(std::int64_t size, std::int64_t heads, const char* what) {
 
 void check_groups(const AttentionSizes& sizes) {
   if (sizes.kv_heads == 0 || sizes.q_heads % sizes.kv_heads != 0) {
-    throw ShapeError(
-        concat(sizes.q_heads, " query heads are no multiple of ", sizes.kv_heads, " key and value heads"));
+    throw ShapeError(concat(sizes.q_heads, " query heads are no multiple of ", sizes.kv_heads, " key and value heads"));
   }
 }
 

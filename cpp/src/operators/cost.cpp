@@ -178,8 +178,8 @@ constexpr FlopsRow kFlops[] = {
 
 // Operators that read of input 0 only as much as they put out.
 bool reads_what_it_picks(OperatorId op) {
-  constexpr OperatorId kPicking[] = {OperatorId::gather,  OperatorId::gather_elements, OperatorId::gather_nd,
-                                     OperatorId::embedding, OperatorId::slice,         OperatorId::compress};
+  constexpr OperatorId kPicking[] = {OperatorId::gather,    OperatorId::gather_elements, OperatorId::gather_nd,
+                                     OperatorId::embedding, OperatorId::slice,           OperatorId::compress};
   return std::find(std::begin(kPicking), std::end(kPicking), op) != std::end(kPicking);
 }
 

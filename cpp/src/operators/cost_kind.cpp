@@ -7,9 +7,10 @@ namespace latpred {
 namespace {
 
 constexpr std::array<std::string_view, kNumCostKinds> kNames{
-    "view",       "conv",       "conv_1x1",  "conv_grouped", "conv_depthwise", "matmul", "batch_matmul", "attention",
-    "batch_norm", "layer_norm", "group_norm", "softmax",     "unary",          "binary", "pool",         "reduce",
-    "copy",       "cast",       "concat",    "index",        "resize",         "recurrent", "other"};
+    "view",         "conv",      "conv_1x1",   "conv_grouped", "conv_depthwise", "matmul",
+    "batch_matmul", "attention", "batch_norm", "layer_norm",   "group_norm",     "softmax",
+    "unary",        "binary",    "pool",       "reduce",       "copy",           "cast",
+    "concat",       "index",     "resize",     "recurrent",    "other"};
 
 CostKind convolution_kind(const Graph& graph, const Node& node) {
   const auto conv = convolution_of(graph, node);

@@ -71,8 +71,8 @@ Einsum parse_einsum(const std::string& equation, const std::vector<Shape>& shape
     const bool has_ellipsis = term.ellipsis_at != std::string::npos;
     if (shape.size() < term.labels.size() || (!has_ellipsis && shape.size() != term.labels.size()) ||
         shape.size() - term.labels.size() > kEllipsisLabels.size()) {
-      throw ShapeError(concat("operand ", i, " ", shape_text(shape), " does not fit '", terms[i], "' of einsum equation '",
-                              equation, "'"));
+      throw ShapeError(concat("operand ", i, " ", shape_text(shape), " does not fit '", terms[i],
+                              "' of einsum equation '", equation, "'"));
     }
     const std::size_t ellipsis_size = shape.size() - term.labels.size();
     longest_ellipsis = std::max(longest_ellipsis, ellipsis_size);

@@ -165,6 +165,16 @@ std::vector<Gemm> recurrent(const Graph& graph, const Node& node) {
            as_double(sizes.input + sizes.hidden)}};
 }
 
+// Classical models keep their weights in attributes: a row of them for each class, target or support vector.
+std::vector<Gemm> stored_rows(const Graph& graph, const Node& node) {
+  const Tensor* x = input_tensor(graph, node, 0);
+  if (x == nullptr || x->shape.empty() || x->num_elements() == 0) return {};
+  const bool has_vectors = !node.attributes.reals("support_vectors").empty();
+  const auto weights = std::ssize(node.attributes.reals(has_vectors ? "support_vectors" : "coefficients"));
+  const std::int64_t features = x->shape.back();
+  return {{1, as_double(x->num_elements() / features), as_double(weights / features), as_double(features)}};
+}
+
 struct ProductsRow {
   OperatorId op;
   Products products;
@@ -201,6 +211,10 @@ constexpr ProductsRow kProducts[] = {
     {OperatorId::lstm, recurrent},
     {OperatorId::gru, recurrent},
     {OperatorId::rnn, recurrent},
+    {OperatorId::linear_classifier, stored_rows},
+    {OperatorId::linear_regressor, stored_rows},
+    {OperatorId::svm_classifier, stored_rows},
+    {OperatorId::svm_regressor, stored_rows},
 };
 
 }  // namespace
@@ -234,7 +248,8 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) 
   if (x->shape.size() < 3 || weight->shape.size() != x->shape.size() || y->shape.size() != x->shape.size()) {
     return std::nullopt;
   }
-  Convolution conv{.groups = node.attributes.integer("group", 1), .in_channels = x->shape[1], .out_channels = y->shape[1]};
+  Convolution conv{
+      .groups = node.attributes.integer("group", 1), .in_channels = x->shape[1], .out_channels = y->shape[1]};
   if (node.op == OperatorId::causal_conv_with_state) conv.groups = conv.in_channels;
   if (conv.groups < 1) return std::nullopt;
   conv.is_transposed = node.op == OperatorId::conv_transpose;

@@ -26,8 +26,9 @@ struct Convolution {
   std::int64_t groups = 1;
   std::int64_t in_channels = 0;
   std::int64_t out_channels = 0;
-  std::int64_t window = 1;     // elements
-  std::int64_t positions = 0;  // places that the window is put to, whole batch: of the output, or of a transposed one's input
+  std::int64_t window = 1;  // elements
+  std::int64_t positions =
+      0;  // places that the window is put to, whole batch: of the output, or of a transposed one's input
   bool is_transposed = false;
 };
 // Nothing where `node` is none, or its tensors are missing.

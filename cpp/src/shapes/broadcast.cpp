@@ -20,6 +20,14 @@ Shape broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  for (std::size_t back = 1; back <= from.size(); ++back) {
+    if (from[from.size() - back] != 1 && from[from.size() - back] != to[to.size() - back]) return false;
+  }
+  return true;
+}
+
 Shape broadcast_inputs(const RuleContext& context, std::size_t first) {
   Shape result;
   for (std::size_t i = first; i < context.num_inputs(); ++i) {

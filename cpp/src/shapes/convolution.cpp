@@ -83,7 +83,8 @@ void conv_transpose(RuleContext& context) {
   const Window window = window_of(context, spatial(weight), input);
   Shape extra = context.attributes().integers("output_padding");
   if (extra.empty()) extra.assign(count, 0);
-  if (extra.size() != count) context.fail(concat("'output_padding' ", shape_text(extra), " must have ", count, " entries"));
+  if (extra.size() != count)
+    context.fail(concat("'output_padding' ", shape_text(extra), " must have ", count, " entries"));
   Shape wanted = context.attributes().integers("output_shape");
   if (wanted.size() == count + 2) wanted = spatial(wanted);  // some files put batch and channels before it
   if (!wanted.empty() && wanted.size() != count) {
@@ -96,8 +97,8 @@ void conv_transpose(RuleContext& context) {
     } else if (is_same) {
       result.push_back(input[i] * window.strides[i]);
     } else {
-      result.push_back((input[i] - 1) * window.strides[i] + extra[i] + (window.kernel[i] - 1) * window.dilations[i] + 1 -
-                       window.pads_begin[i] - window.pads_end[i]);
+      result.push_back((input[i] - 1) * window.strides[i] + extra[i] + (window.kernel[i] - 1) * window.dilations[i] +
+                       1 - window.pads_begin[i] - window.pads_end[i]);
     }
   }
   context.set_output(0, context.dtype(0), result);
@@ -108,8 +109,8 @@ void deform_conv(RuleContext& context) {
   const Shape shape = forward_shape(context);
   const Shape& offset = context.shape(2);
   if (offset.size() != shape.size() || spatial(offset) != spatial(shape)) {
-    context.fail(concat("offset ", shape_text(offset), " must have the output's spatial sizes, ",
-                        shape_text(spatial(shape))));
+    context.fail(
+        concat("offset ", shape_text(offset), " must have the output's spatial sizes, ", shape_text(spatial(shape))));
   }
   context.set_output(0, context.dtype(0), shape);
 }

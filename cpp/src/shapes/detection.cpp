@@ -19,9 +19,8 @@ void non_max_suppression(RuleContext& context) {
   std::int64_t per_class = 0;
   if (context.has_input(2)) {
     const Value* asked = context.value(2);
-    per_class = asked != nullptr && size_of(*asked) == 1
-                    ? std::clamp<std::int64_t>(integer_at(*asked, 0), 0, boxes[1])
-                    : boxes[1];
+    per_class = asked != nullptr && size_of(*asked) == 1 ? std::clamp<std::int64_t>(integer_at(*asked, 0), 0, boxes[1])
+                                                         : boxes[1];
   }
   const std::int64_t most = element_count({scores[0], scores[1], per_class});
   context.set_output(0, DType::int64, {most, 3});

@@ -4,6 +4,7 @@
 
 #include "latpred/text.h"
 #include "shapes/broadcast.h"
+#include "shapes/element_type.h"
 #include "shapes/fold.h"
 #include "shapes/rules.h"
 
@@ -52,8 +53,7 @@ void bitwise_not(RuleContext& context) {
 
 void logical_not(RuleContext& context) {
   predicate(context);
-  fold_unary(
-      context, [](Integer x) { return Integer{x == 0}; }, [](double x) { return x == 0 ? 1.0 : 0.0; });
+  fold_unary(context, [](Integer x) { return Integer{x == 0}; }, [](double x) { return x == 0 ? 1.0 : 0.0; });
 }
 
 void broadcasting(RuleContext& context) { context.set_output(0, common_type(context), broadcast_inputs(context)); }
@@ -100,8 +100,7 @@ void variadic(RuleContext& context) {
 
 void comparison_shape(RuleContext& context) {
   if (is_legacy_broadcast(context)) check_legacy(context);
-  context.set_output(0, DType::boolean,
-                     is_legacy_broadcast(context) ? context.shape(0) : broadcast_inputs(context));
+  context.set_output(0, DType::boolean, is_legacy_broadcast(context) ? context.shape(0) : broadcast_inputs(context));
 }
 
 template <bool (*kReal)(double, double), bool (*kInteger)(Integer, Integer)>
@@ -162,21 +161,37 @@ double relu_r(double x) { return std::max(x, 0.0); }
 double sign_r(double x) { return static_cast<double>((x > 0) - (x < 0)); }
 
 template <typename T>
-bool equal_to(T a, T b) { return a == b; }
+bool equal_to(T a, T b) {
+  return a == b;
+}
 template <typename T>
-bool greater(T a, T b) { return a > b; }
+bool greater(T a, T b) {
+  return a > b;
+}
 template <typename T>
-bool greater_or_equal(T a, T b) { return a >= b; }
+bool greater_or_equal(T a, T b) {
+  return a >= b;
+}
 template <typename T>
-bool less(T a, T b) { return a < b; }
+bool less(T a, T b) {
+  return a < b;
+}
 template <typename T>
-bool less_or_equal(T a, T b) { return a <= b; }
+bool less_or_equal(T a, T b) {
+  return a <= b;
+}
 template <typename T>
-bool logical_and(T a, T b) { return a != 0 && b != 0; }
+bool logical_and(T a, T b) {
+  return a != 0 && b != 0;
+}
 template <typename T>
-bool logical_or(T a, T b) { return a != 0 || b != 0; }
+bool logical_or(T a, T b) {
+  return a != 0 || b != 0;
+}
 template <typename T>
-bool logical_xor(T a, T b) { return (a != 0) != (b != 0); }
+bool logical_xor(T a, T b) {
+  return (a != 0) != (b != 0);
+}
 
 void mod(RuleContext& context) {
   broadcasting(context);
@@ -197,9 +212,11 @@ void bit_shift(RuleContext& context) {
   check_integers(context);
   broadcasting(context);
   if (context.attributes().text("direction", "") == "LEFT") {
-    fold_binary(context, [](Integer a, Integer b) { return b < 64 && b >= 0 ? wrapped(unwrapped(a) << b) : 0; }, nullptr);
+    fold_binary(
+        context, [](Integer a, Integer b) { return b < 64 && b >= 0 ? wrapped(unwrapped(a) << b) : 0; }, nullptr);
   } else {
-    fold_binary(context, [](Integer a, Integer b) { return b < 64 && b >= 0 ? wrapped(unwrapped(a) >> b) : 0; }, nullptr);
+    fold_binary(
+        context, [](Integer a, Integer b) { return b < 64 && b >= 0 ? wrapped(unwrapped(a) >> b) : 0; }, nullptr);
   }
 }
 
@@ -251,10 +268,7 @@ void where(RuleContext& context) {
 }
 
 void cast(RuleContext& context) {
-  const auto to = context.attributes().integer("to", 0);
-  const auto dtype = static_cast<DType>(to);
-  if (to <= 0 || to > 255 || dtype_row(dtype).dtype != dtype) context.fail(concat("casts to unknown type ", to));
-  context.set_output(0, dtype, context.shape(0));
+  context.set_output(0, element_type(context, context.attributes().integer("to", 0)), context.shape(0));
   fold_copy(context, 0);
 }
 
@@ -265,7 +279,7 @@ void cast_like(RuleContext& context) {
 
 // The same bits as another type of the same width.
 void bit_cast(RuleContext& context) {
-  const auto to = static_cast<DType>(context.attributes().integer("to", 0));
+  const DType to = element_type(context, context.attributes().integer("to", 0));
   if (dtype_row(to).size_bits != dtype_row(context.dtype(0)).size_bits) {
     context.fail(concat("cannot keep the bits of ", dtype_row(context.dtype(0)).name, " in ", dtype_row(to).name));
   }
@@ -288,7 +302,7 @@ void prelu(RuleContext& context) {
   const Shape& slope = context.shape(1);
   // Before opset 7 one slope for each channel stood without the spatial ones.
   const bool is_per_channel = slope.size() == 1 && x.size() > 1 && slope[0] == x[1];
-  if (!is_per_channel && broadcast(x, slope) != x) {
+  if (!is_per_channel && !broadcasts_to(slope, x)) {
     context.fail(concat("slope ", shape_text(slope), " does not broadcast to ", shape_text(x)));
   }
   same(context);

@@ -81,7 +81,7 @@ Shape gemm_shape(const RuleContext& context) {
   Shape result{a[trans_a ? 1 : 0], b[trans_b ? 0 : 1]};
   if (operands.bias && context.has_input(*operands.bias)) {
     const Shape& c = context.shape(*operands.bias);
-    if (broadcast(result, c) != result) {
+    if (!broadcasts_to(c, result)) {
       context.fail(concat("C ", shape_text(c), " does not broadcast to the product's ", shape_text(result)));
     }
   }
@@ -101,11 +101,12 @@ void linear(RuleContext& context) {
   const Shape& x = context.shape(0);
   const Shape& weight = context.shape(1);
   if (x.empty() || weight.empty() || weight.size() > 2 || x.back() != weight.back()) {
-    context.fail(concat("weight ", shape_text(weight), " must be [out, in] with the input's last size, ", shape_text(x)));
+    context.fail(
+        concat("weight ", shape_text(weight), " must be [out, in] with the input's last size, ", shape_text(x)));
   }
   Shape result(x.begin(), x.end() - 1);
   if (weight.size() == 2) result.push_back(weight[0]);
-  if (context.has_input(2) && broadcast(result, context.shape(2)) != result) {
+  if (context.has_input(2) && !broadcasts_to(context.shape(2), result)) {
     context.fail(concat("bias ", shape_text(context.shape(2)), " does not broadcast to ", shape_text(result)));
   }
   context.set_output(0, context.dtype(0), result);

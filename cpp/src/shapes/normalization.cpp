@@ -2,6 +2,7 @@
 
 #include "latpred/text.h"
 #include "shapes/broadcast.h"
+#include "shapes/element_type.h"
 #include "shapes/rules.h"
 
 namespace latpred::shapes {
@@ -26,7 +27,8 @@ std::int64_t channels_of(const RuleContext& context) {
 // Further outputs, in training: running statistics, up to opset 8 the saved ones too.
 void batch_norm(RuleContext& context) {
   const std::int64_t channels = channels_of(context);
-  const bool is_spatial = context.attributes().integer("spatial", 1) != 0;  // opsets up to 8 knew statistics per element
+  const bool is_spatial =
+      context.attributes().integer("spatial", 1) != 0;  // opsets up to 8 knew statistics per element
   if (is_spatial) check_channels(context, 1, 4, channels);
   same(context);
   for (std::size_t i = 1; i < context.num_outputs(); ++i) {
@@ -44,7 +46,7 @@ Shape statistics_shape(const RuleContext& context) {
 
 // The precision of the statistics; 1 (float32) unless the file says otherwise.
 DType stash_type(const RuleContext& context) {
-  return dtype_row(static_cast<DType>(context.attributes().integer("stash_type", 1))).dtype;
+  return element_type(context, context.attributes().integer("stash_type", 1));
 }
 
 void layer_norm(RuleContext& context) {
@@ -52,7 +54,7 @@ void layer_norm(RuleContext& context) {
   const std::int64_t axis = context.normalized_axis(context.attributes().integer("axis", -1), context.rank(0));
   const Shape normalized(x.begin() + axis, x.end());
   for (std::size_t i = 1; i < context.num_inputs(); ++i) {
-    if (context.has_input(i) && broadcast(x, context.shape(i)) != x) {
+    if (context.has_input(i) && !broadcasts_to(context.shape(i), x)) {
       context.fail(concat("input ", i, " ", shape_text(context.shape(i)), " does not broadcast to the normalized ",
                           shape_text(normalized), " of ", shape_text(x)));
     }
@@ -66,7 +68,7 @@ void layer_norm(RuleContext& context) {
 // Inputs x, skip, scale, bias(es); outputs the result, mean, inverse deviation, and x + skip.
 void skip_norm(RuleContext& context) {
   const Shape& x = context.shape(0);
-  if (x.empty() || broadcast(x, context.shape(1)) != x) {
+  if (x.empty() || !broadcasts_to(context.shape(1), x)) {
     context.fail(concat("skip ", shape_text(context.shape(1)), " does not broadcast to ", shape_text(x)));
   }
   check_channels(context, 2, context.num_inputs() - 1, x.back());
@@ -83,8 +85,8 @@ void embed_layer_norm(RuleContext& context) {
   const Shape& ids = context.shape(0);
   const Shape& words = context.shape(2);
   if (ids.size() != 2 || words.size() != 2) {
-    context.fail(concat("ids ", shape_text(ids), " and the table of words ", shape_text(words),
-                        " must have 2 dimensions"));
+    context.fail(
+        concat("ids ", shape_text(ids), " and the table of words ", shape_text(words), " must have 2 dimensions"));
   }
   const Shape shape{ids[0], ids[1], words[1]};
   context.set_output(0, context.dtype(2), shape);
@@ -96,8 +98,8 @@ void group_norm(RuleContext& context) {
   const std::int64_t channels = channels_of(context);
   const std::int64_t groups = context.attributes().integer("num_groups", 1);
   if (groups < 1 || channels % groups != 0) {
-    context.fail(concat(channels, " channels of ", shape_text(context.shape(0)), " cannot be split into ", groups,
-                        " groups"));
+    context.fail(
+        concat(channels, " channels of ", shape_text(context.shape(0)), " cannot be split into ", groups, " groups"));
   }
   same(context);
 }

@@ -10,8 +10,10 @@ namespace {
 // [batch, channels, spatial ...]; NHWC operators of ONNX Runtime say so with `channels_last`.
 Shape channels_first(const RuleContext& context) {
   Shape shape = context.shape(0);
-  if (shape.size() < 3) context.fail(concat("input ", shape_text(shape), " needs batch, channels and a spatial dimension"));
-  if (context.attributes().integer("channels_last", 0) != 0) std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  if (shape.size() < 3)
+    context.fail(concat("input ", shape_text(shape), " needs batch, channels and a spatial dimension"));
+  if (context.attributes().integer("channels_last", 0) != 0)
+    std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
   return shape;
 }
 

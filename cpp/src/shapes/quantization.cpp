@@ -1,5 +1,6 @@
 #include "latpred/text.h"
 #include "shapes/broadcast.h"
+#include "shapes/element_type.h"
 #include "shapes/rules.h"
 
 namespace latpred::shapes {
@@ -7,17 +8,17 @@ namespace {
 
 DType output_type(const RuleContext& context, DType fallback) {
   const std::int64_t wanted = context.attributes().integer("output_dtype", 0);
-  if (wanted == 0) return fallback;
-  if (wanted < 0 || wanted > 255) context.fail(concat("'output_dtype' ", wanted, " is no element type"));
-  return dtype_row(static_cast<DType>(wanted)).dtype;
+  return wanted == 0 ? fallback : element_type(context, wanted);
 }
 
 void check_scale(const RuleContext& context) {
   const Shape& x = context.shape(0);
   const Shape& scale = context.shape(1);
   if (scale.size() > 1 && scale.size() != x.size()) {
-    context.fail(concat("scale ", shape_text(scale), " is neither one number, one for each channel, nor one for each "
-                        "block of ", shape_text(x)));
+    context.fail(concat("scale ", shape_text(scale),
+                        " is neither one number, one for each channel, nor one for each "
+                        "block of ",
+                        shape_text(x)));
   }
   if (scale.size() == 1 && scale[0] != 1 && !x.empty()) {
     const std::int64_t axis = context.normalized_axis(context.attributes().integer("axis", 1), context.rank(0));
@@ -66,8 +67,8 @@ void qlinear_concat(RuleContext& context) {
     const std::int64_t joined = result[axis] + operand[axis];
     operand[axis] = result[axis];
     if (operand != result) {
-      context.fail(concat(shape_text(context.shape(i)), " cannot be joined to ", shape_text(result), " along dimension ",
-                          axis));
+      context.fail(
+          concat(shape_text(context.shape(i)), " cannot be joined to ", shape_text(result), " along dimension ", axis));
     }
     result[axis] = joined;
   }

@@ -15,7 +15,8 @@ std::vector<bool> reduced_axes(const RuleContext& context) {
   const std::int64_t rank = context.rank(0);
   const auto axes = context.parameter("axes", 1);
   if (!axes || axes->empty()) {
-    return std::vector<bool>(static_cast<std::size_t>(rank), context.attributes().integer("noop_with_empty_axes", 0) == 0);
+    return std::vector<bool>(static_cast<std::size_t>(rank),
+                             context.attributes().integer("noop_with_empty_axes", 0) == 0);
   }
   std::vector<bool> result(static_cast<std::size_t>(rank));
   for (const std::int64_t axis : *axes) result[context.normalized_axis(axis, rank)] = true;

@@ -132,7 +132,8 @@ void col2im(RuleContext& context) {
   }
   const std::int64_t elements = element_count(*block);
   if (elements < 1 || x[1] % elements != 0) {
-    context.fail(concat("the ", x[1], " rows of ", shape_text(x), " are no multiple of the block ", shape_text(*block)));
+    context.fail(
+        concat("the ", x[1], " rows of ", shape_text(x), " are no multiple of the block ", shape_text(*block)));
   }
   const Window window = window_of(context, *block, *image);
   const std::int64_t positions = element_count(window_positions(context, window, *image));
