@@ -53,6 +53,9 @@ struct Device {
   [[nodiscard]] std::optional<double> peak_flops_per_s(Arithmetic arithmetic) const;
 };
 
+// Whether the device itself computes in `arithmetic`, without falling back.
+[[nodiscard]] bool has_units(const Device& device, Arithmetic arithmetic);
+
 [[nodiscard]] const std::vector<Device>& devices();
 // By table name, vendor name or alias ("A100"); throws InvalidArgumentError with the nearest name and the list.
 [[nodiscard]] const Device& device(std::string_view name);

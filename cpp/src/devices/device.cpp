@@ -97,6 +97,11 @@ std::optional<double> Device::peak_flops_per_s(Arithmetic arithmetic) const {
   return std::nullopt;
 }
 
+bool has_units(const Device& device, Arithmetic arithmetic) {
+  const Peak own = kFallbacks.at(static_cast<std::size_t>(arithmetic)).units.front();
+  return (device.*own).has_value();
+}
+
 const std::vector<Device>& devices() {
   static const std::vector<Device> table = [] {
     std::vector<Device> result;

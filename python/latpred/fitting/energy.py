@@ -197,6 +197,11 @@ def errors(table: pd.DataFrame, column: str) -> str:
     return f"MAPE {error.mean():.1f}, median {error.median():.1f}, p90 {error.quantile(0.9):.1f}"
 
 
+def log_half_width(table: pd.DataFrame) -> float:
+    """Half-width on the log scale that holds 80 % of the held-out rows."""
+    return float(np.log(table.model / table.measured).abs().quantile(0.8))
+
+
 def report(table: pd.DataFrame) -> list[str]:
     """One line for each kind and predictor."""
     lines = []
@@ -207,7 +212,7 @@ def report(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def header(fitted: Coefficients, num_rows: int, lines: list[str]) -> str:
+def header(fitted: Coefficients, num_rows: int, half_width: float, lines: list[str]) -> str:
     """The C++ header that holds the coefficients."""
     told = "\n".join(f"//   {line}" for line in lines)
     constants = "\n".join(
@@ -227,6 +232,7 @@ namespace latpred {{
 // Shares of what lies between idle and the board limit: see power_model.cpp.
 {constants}
 inline constexpr double kLaunchSeconds = {LAUNCH_S:g};  // launch and drain of a kernel, in which the SMs draw little
+inline constexpr double kPowerLogHalfWidth = {half_width:.4f};  // holds 80 % of the rows, blocks held out
 
 }}  // namespace latpred
 """
@@ -259,8 +265,9 @@ def main() -> None:
     settled = steady(rows)
     gap = gap_share(rows, board)
     fitted = fit(settled, board, gap)
-    lines = report(held_out(settled, board, gap))
-    arguments.out.write_text(header(fitted, len(settled), lines))
+    tested = held_out(settled, board, gap)
+    lines = report(tested)
+    arguments.out.write_text(header(fitted, len(settled), log_half_width(tested), lines))
     print("\n".join([str(fitted), f"{len(settled)} of {len(rows)} rows", *lines]))
     everything = rows.assign(measured=rows.power_w, model=predict(rows, board, fitted))
     print(f"all rows, most of them with a reading that lags behind: {errors(everything, 'model')}")
