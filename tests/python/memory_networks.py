@@ -176,7 +176,7 @@ def _decoder(net: Network) -> None:
 def _attention_by_products(net: Network, x: int, heads: int) -> int:
     q, k, v = (net.heads(net.linear(x, net.shape(x)[-1]), heads) for _ in range(3))
     scores = net.apply("matmul", q, net.apply("transpose", k, perm=[0, 1, 3, 2]))
-    scores = net.apply("div", scores, net.parameter())
+    scores = net.apply("div", scores, net.parameter(trained=False))  # one stored number: a constant
     return net.joined_heads(net.apply("matmul", net.apply("softmax", scores, axis=-1), v))
 
 
