@@ -28,7 +28,6 @@ bool is_recorded_input(const EagerNode& eager, std::size_t index) {
 // Kernels that read rows in order copy a strided input first. Channels-last images count as in order where
 // `images_too`.
 void copy_if_strided(const EagerNode& eager, Extras& extras, bool images_too, bool is_saved_instead) {
-  if (!eager.has_input(0)) return;
   const TensorId id = eager.node.inputs[0];
   const Shape& shape = eager.input(0).shape;
   if (is_contiguous(shape, eager.strides[id])) return;
@@ -58,7 +57,7 @@ void batch_norm(const EagerNode& eager, Extras& extras) {
 // Mean and inverse deviation of each row.
 void layer_norm(const EagerNode& eager, Extras& extras) {
   row_kernel(eager, extras);
-  const Shape& shape = eager.input(0).shape;
+  const Shape& shape = eager.output(0).shape;  // of some contrib operators the first input is the ids
   std::int64_t axis = eager.node.attributes.integer("axis", -1);
   if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
   const std::int64_t rows =
@@ -143,7 +142,7 @@ void log_sum_exp(const EagerNode& eager, Extras& extras) {
 
 // Modelled, not exact: what cuDNN keeps for backward is about one value for each gate and the cell of each step.
 void recurrent(const EagerNode& eager, Extras& extras) {
-  if (!eager.is_recorded() || eager.node.outputs[0] == kAbsent || eager.node.op == OperatorId::unknown) return;
+  if (!eager.is_recorded()) return;
   constexpr std::array<std::pair<OperatorId, std::int64_t>, 3> kValuesPerStep{
       {{OperatorId::lstm, 5}, {OperatorId::gru, 4}, {OperatorId::rnn, 1}}};
   for (const auto& [op, values] : kValuesPerStep) {
@@ -183,7 +182,7 @@ void fold_first(const EagerNode& eager, Extras& extras) {
 
 // torch.matmul: one product, or a batch of products on factors that are reshaped to three dimensions.
 void matmul(const EagerNode& eager, Extras& extras) {
-  if (!eager.has_input(0) || !eager.has_input(1)) return;
+  if (!eager.has_input(1)) return;
   const Shape& a = eager.input(0).shape;
   const Shape& b = eager.input(1).shape;
   if (a.size() < 2 || b.size() < 2 || (a.size() == 2 && b.size() == 2)) return;
@@ -203,7 +202,7 @@ void matmul(const EagerNode& eager, Extras& extras) {
 }
 
 void linear(const EagerNode& eager, Extras& extras) {
-  if (eager.has_input(0) && eager.input(0).shape.size() > 2) fold_first(eager, extras);
+  if (eager.input(0).shape.size() > 2) fold_first(eager, extras);
 }
 
 using Rule = void (*)(const EagerNode&, Extras&);
@@ -264,6 +263,8 @@ bool EagerNode::is_recorded() const {
 
 std::vector<EagerExtra> eager_extras(const EagerNode& eager) {
   Extras extras;
+  // Every rule looks at the first input and output.
+  if (!eager.has_input(0) || eager.node.outputs.empty() || eager.node.outputs[0] == kAbsent) return extras;
   const auto id = static_cast<std::size_t>(eager.node.op);
   if (id < kNumIds && kRuleOf[id] != nullptr) kRuleOf[id](eager, extras);
   return extras;
