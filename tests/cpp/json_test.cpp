@@ -41,10 +41,37 @@ TEST(Json, KeepsTheOrderOfKeysAndLargeIntegers) {
 }
 
 TEST(Json, RefusesWhatTheStandardRefuses) {
-  for (const std::string_view text :
-       {"", " ", "{", "[1,]", "{\"a\":1,}", "{a:1}", "01", "1.", ".5", "+1", "1e", "nul", "truex", "[1] 2", "\"\x01\"",
-        "\"\\x\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"abc", "NaN", "Infinity", "1e999", "-",
-        "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "{\"a\":1,\"a\":2}", "// no\n1", "[1 2]", "'a'"}) {
+  for (const std::string_view text : {"",
+                                      " ",
+                                      "{",
+                                      "[1,]",
+                                      "{\"a\":1,}",
+                                      "{a:1}",
+                                      "01",
+                                      "1.",
+                                      ".5",
+                                      "+1",
+                                      "1e",
+                                      "nul",
+                                      "truex",
+                                      "[1] 2",
+                                      "\"\x01\"",
+                                      "\"\\x\"",
+                                      "\"\\ud800\"",
+                                      "\"\\udc00\"",
+                                      "\"\\ud800\\u0041\"",
+                                      "\"abc",
+                                      "NaN",
+                                      "Infinity",
+                                      "1e999",
+                                      "-",
+                                      "\"\xff\"",
+                                      "\"\xc0\x80\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "{\"a\":1,\"a\":2}",
+                                      "// no\n1",
+                                      "[1 2]",
+                                      "'a'"}) {
     EXPECT_NE(message_of(text), "accepted") << text;
   }
 }

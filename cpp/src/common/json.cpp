@@ -97,13 +97,20 @@ class Parser {
     }
     skip_space();
     switch (peek()) {
-      case '{': return object(depth);
-      case '[': return array(depth);
-      case '"': return Json(string());
-      case 't': return word("true", Json(true));
-      case 'f': return word("false", Json(false));
-      case 'n': return word("null", Json());
-      default: return number();
+      case '{':
+        return object(depth);
+      case '[':
+        return array(depth);
+      case '"':
+        return Json(string());
+      case 't':
+        return word("true", Json(true));
+      case 'f':
+        return word("false", Json(false));
+      case 'n':
+        return word("null", Json());
+      default:
+        return number();
     }
   }
 

@@ -8,6 +8,7 @@
 #include "latpred/interval.h"
 #include "latpred/text.h"
 #include "predictors.h"
+#include "units.h"
 
 namespace latpred {
 namespace {
@@ -23,8 +24,8 @@ constexpr double kSmallestInverse = 0.9;
 constexpr double kSmallestWinogradInverse = 1 / 2.25;  // F(2x2, 3x3)
 constexpr double kWinogradWindow = 9;
 
-// What small matrix products cost beyond their FLOPs: m, n and k count as m + edge_m, ... (prologues, ragged tiles), and
-// the last wave of tiles costs a share of a full one. Smooth and growing, so that latency grows with every size.
+// What small matrix products cost beyond their FLOPs: m, n and k count as m + edge_m, ... (prologues, ragged tiles),
+// and the last wave of tiles costs a share of a full one. Smooth and growing, so that latency grows with every size.
 struct EdgeCosts {
   double m = 0;
   double n = 0;
@@ -60,7 +61,8 @@ class Analytic : public Predictor {
     kernel_s.reserve(input.kernels.rows.size());
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
       const Kernel& kernel = input.kernels.rows[k];
-      const double once = seconds(kernel, input.features.physics[k], factors, input.partition.sms);
+      const Arithmetic arithmetic = executed_arithmetic(kernel, input.device);
+      const double once = seconds(kernel, arithmetic, input.features.physics[k], factors, input.partition.sms);
       kernel_s.push_back(once * static_cast<double>(kernel.repeat));
     }
     return add_host(input, std::move(kernel_s));
@@ -83,7 +85,8 @@ class Analytic : public Predictor {
     const std::vector<double>& edges = positive("edge_costs", {kKinds, kArithmetics, 4});
     efficiencies_.resize(compute.size());
     for (std::size_t cell = 0; cell < compute.size(); ++cell) {
-      efficiencies_[cell] = {compute[cell], memory[cell],
+      efficiencies_[cell] = {compute[cell],
+                             memory[cell],
                              {edges[4 * cell], edges[4 * cell + 1], edges[4 * cell + 2], edges[4 * cell + 3]}};
     }
     winograd_inverse_compute_ = positive("winograd_inverse_compute", {1})[0];
@@ -109,22 +112,20 @@ class Analytic : public Predictor {
     return found == devices_.end() ? DeviceFactors{} : factors_[static_cast<std::size_t>(found - devices_.begin())];
   }
 
-  static bool runs_winograd(const Kernel& kernel) {
-    return kernel.kind == CostKind::conv && kernel.arithmetic == Arithmetic::fp32 && kernel.window == kWinogradWindow &&
+  static bool runs_winograd(const Kernel& kernel, Arithmetic arithmetic) {
+    return kernel.kind == CostKind::conv && arithmetic == Arithmetic::fp32 && kernel.window == kWinogradWindow &&
            kernel.stride == 1;
   }
 
   // One execution of `kernel`.
-  [[nodiscard]] double seconds(const Kernel& kernel, const KernelPhysics& physics, const DeviceFactors& factors,
-                               double sms) const {
-    const Efficiency& efficiency = efficiencies_[static_cast<std::size_t>(kernel.kind) * kNumArithmetics +
-                                                 static_cast<std::size_t>(kernel.arithmetic)];
-    const bool winograd = runs_winograd(kernel);
-    const double on_device =
-        kernel.arithmetic == Arithmetic::fp32 ? factors.general_compute : factors.matrix_compute;
-    const double inverse_compute =
-        winograd ? std::max(kSmallestWinogradInverse, winograd_inverse_compute_ * on_device)
-                 : std::max(kSmallestInverse, efficiency.inverse_compute * on_device);
+  [[nodiscard]] double seconds(const Kernel& kernel, Arithmetic arithmetic, const KernelPhysics& physics,
+                               const DeviceFactors& factors, double sms) const {
+    const Efficiency& efficiency =
+        efficiencies_[static_cast<std::size_t>(kernel.kind) * kNumArithmetics + static_cast<std::size_t>(arithmetic)];
+    const bool winograd = runs_winograd(kernel, arithmetic);
+    const double on_device = arithmetic == Arithmetic::fp32 ? factors.general_compute : factors.matrix_compute;
+    const double inverse_compute = winograd ? std::max(kSmallestWinogradInverse, winograd_inverse_compute_ * on_device)
+                                            : std::max(kSmallestInverse, efficiency.inverse_compute * on_device);
     const double inverse_memory = std::max(kSmallestInverse, efficiency.inverse_memory * factors.memory);
 
     double compute_s = physics.compute_s;
@@ -139,8 +140,9 @@ class Analytic : public Predictor {
     const double memory = inverse_memory * physics.memory_s;
     const double longer = std::max(compute, memory);
     if (longer <= 0) return gap_s_;
-    return gap_s_ + longer * std::pow(std::pow(compute / longer, kernel_norm_) + std::pow(memory / longer, kernel_norm_),
-                                      1 / kernel_norm_);
+    return gap_s_ +
+           longer * std::pow(std::pow(compute / longer, kernel_norm_) + std::pow(memory / longer, kernel_norm_),
+                             1 / kernel_norm_);
   }
 
   Evidence evidence_;

@@ -7,6 +7,7 @@
 #include "latpred/error.h"
 #include "latpred/json.h"
 #include "latpred/text.h"
+#include "units.h"
 
 namespace latpred {
 namespace {
@@ -29,20 +30,22 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_measured(const Evidence& evidence, const Kernel& kernel) {
-  return evidence.rows.at(static_cast<std::size_t>(kernel.kind)).at(static_cast<std::size_t>(kernel.arithmetic)) > 0;
+bool is_measured(const Evidence& evidence, const Kernel& kernel, const Device& device) {
+  const auto arithmetic = static_cast<std::size_t>(executed_arithmetic(kernel, device));
+  return evidence.rows.at(static_cast<std::size_t>(kernel.kind)).at(arithmetic) > 0;
 }
 
 // "conv at tf32, pool at fp16", each pair once.
-std::string unmeasured_kinds(const Evidence& evidence, const Kernels& kernels) {
+std::string unmeasured_kinds(const Evidence& evidence, const LatencyInput& input) {
   std::bitset<kNumCostKinds * kNumArithmetics> seen;
   std::vector<std::string> words;
-  for (const Kernel& kernel : kernels.rows) {
+  for (const Kernel& kernel : input.kernels.rows) {
+    const Arithmetic arithmetic = executed_arithmetic(kernel, input.device);
     const std::size_t cell =
-        static_cast<std::size_t>(kernel.kind) * kNumArithmetics + static_cast<std::size_t>(kernel.arithmetic);
-    if (is_measured(evidence, kernel) || seen[cell]) continue;
+        static_cast<std::size_t>(kernel.kind) * kNumArithmetics + static_cast<std::size_t>(arithmetic);
+    if (is_measured(evidence, kernel, input.device) || seen[cell]) continue;
     seen[cell] = true;
-    words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(kernel.arithmetic)));
+    words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(arithmetic)));
   }
   return join(words);
 }
@@ -65,7 +68,7 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
   if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
   if (!coverage.precision_measured) notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
   if (!coverage.kinds_measured) {
-    notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input.kernels)));
+    notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input)));
   }
   if (!coverage.batch_in_range) {
     notes.push_back(concat("batch ", input.graph.batch, " is outside the measured ", evidence.smallest_batch, " to ",
@@ -121,10 +124,10 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input) {
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
   result.precision_measured = contains(evidence.precisions, input.kernels.precision);
   result.kinds_measured = input.kernels.unknown_operators.empty() &&
-                          std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(),
-                                      [&](const Kernel& kernel) { return is_measured(evidence, kernel); });
-  result.batch_in_range =
-      input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
+                          std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(), [&](const Kernel& kernel) {
+                            return is_measured(evidence, kernel, input.device);
+                          });
+  result.batch_in_range = input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
   result.provenance = provenance_of(evidence, result);
   if (result.provenance != "fitted") result.notes = notes_of(evidence, result, input);
   return result;
@@ -141,7 +144,7 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
-      if (!is_measured(evidence, input.kernels.rows[k])) unmeasured_s += output.kernel_s.at(k);
+      if (!is_measured(evidence, input.kernels.rows[k], input.device)) unmeasured_s += output.kernel_s.at(k);
     }
     const double kind_part = terms.kind_sd * unmeasured_s / output.latency_s;
     variance += kind_part * kind_part + terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
