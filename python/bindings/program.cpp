@@ -10,18 +10,26 @@ namespace latpred {
 
 void bind_program(py::module_& module) {
   py::class_<SourceInfo>(module, "Source", "Where a network came from.")
-      .def_readonly("path", &SourceInfo::path)
-      .def_readonly("framework", &SourceInfo::framework)
-      .def_readonly("format", &SourceInfo::format)
-      .def_readonly("producer", &SourceInfo::producer)
+      .def_property_readonly("path", [](const SourceInfo& source) { return python_text(source.path); })
+      .def_property_readonly("framework", [](const SourceInfo& source) { return python_text(source.framework); })
+      .def_property_readonly("format", [](const SourceInfo& source) { return python_text(source.format); })
+      .def_property_readonly("producer", [](const SourceInfo& source) { return python_text(source.producer); })
       .def_readonly("num_nodes", &SourceInfo::num_nodes, "Nodes as stored, before anything is folded.")
-      .def_readonly("operator_counts", &SourceInfo::operator_counts, "Stored operator name -> how often it occurs.")
+      .def_property_readonly(
+          "operator_counts",
+          [](const SourceInfo& source) {
+            py::dict counts;
+            for (const auto& [name, count] : source.operator_counts) counts[python_text(name)] = count;
+            return counts;
+          },
+          "Stored operator name -> how often it occurs.")
       .def("__repr__", [](const SourceInfo& source) {
-        return "<Source " + source.format + (source.producer.empty() ? "" : ", made by " + source.producer) + ">";
+        return python_text("<Source " + source.format +
+                           (source.producer.empty() ? "" : ", made by " + source.producer) + ">");
       });
 
   py::class_<Program, std::shared_ptr<Program>>(module, "Program",
-                                               "What a model file says, before the batch and the sizes are known.")
+                                                "What a model file says, before the batch and the sizes are known.")
       .def_readonly("source", &Program::source)
       .def_readonly("warnings", &Program::warnings)
       .def_property_readonly(

@@ -1,0 +1,77 @@
+"""Writes the seed corpus of onnx_fuzz: make_seeds.py FOLDER.
+
+Small models of every operator from the onnx package's own node tests, and its light networks cut down to what fits.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import onnx
+from onnx import helper
+
+# libFuzzer's mutations find little in long inputs.
+MAX_SEED_BYTES = 4096
+
+
+def node_models():
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some test inputs overflow on purpose
+        for case in collect_testcases(None):
+            yield case.name, case.model
+
+
+def structured_models():
+    """What node tests lack: bodies that capture, functions in functions, external weights."""
+    value = helper.make_tensor_value_info
+    x, y = value("x", onnx.TensorProto.FLOAT, ["batch", 4]), value("y", onnx.TensorProto.FLOAT, None)
+
+    branches = {
+        f"{name}_branch": helper.make_graph([helper.make_node(op, ["h"], [name])], name, [], [value(name, 1, None)])
+        for name, op in (("then", "Relu"), ("else", "Tanh"))
+    }
+    nodes = [
+        helper.make_node("Identity", ["x"], ["h"]),
+        helper.make_node("Constant", [], ["c"], value=helper.make_tensor("c", onnx.TensorProto.BOOL, [], [1])),
+        helper.make_node("If", ["c"], ["y"], **branches),
+    ]
+    yield "if", helper.make_model(helper.make_graph(nodes, "g", [x], [y]))
+
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    concat = helper.make_node("Concat", ["a", "a"], ["b"])
+    concat.attribute.append(onnx.AttributeProto(name="axis", ref_attr_name="where", type=onnx.AttributeProto.INT))
+    inner = helper.make_function("local", "Inner", ["a"], ["b"], [concat], opsets, ["where"])
+    call = helper.make_node("Inner", ["a"], ["b"], domain="local", where=1)
+    outer = helper.make_function("local", "Outer", ["a"], ["b"], [call], opsets)
+    nodes = [helper.make_node("Outer", ["x"], ["y"], domain="local")]
+    yield (
+        "functions",
+        helper.make_model(helper.make_graph(nodes, "g", [x], [y]), functions=[inner, outer], opset_imports=opsets),
+    )
+
+    weight = onnx.TensorProto(name="w", dims=[4, 8], data_type=1, data_location=onnx.TensorProto.EXTERNAL)
+    weight.external_data.add(key="location", value="w.bin")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Reshape", ["h", "s"], ["y"])]
+    shape = helper.make_tensor("s", onnx.TensorProto.INT64, [2], [2, -1])
+    yield "external", helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weight, shape]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for source in (structured_models, node_models):
+        for name, model in source():
+            content = model.SerializeToString()
+            if len(content) <= MAX_SEED_BYTES:
+                (folder / f"{name}.onnx").write_bytes(content)
+                count += 1
+    print(f"{count} seeds in {folder}")
+
+
+if __name__ == "__main__":
+    main()
