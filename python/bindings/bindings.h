@@ -3,7 +3,33 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+
 namespace latpred {
+
+// Names from a file may hold bytes that are no UTF-8: they are shown as \xff, never an error of their own.
+inline pybind11::str python_text(std::string_view text) {
+  return pybind11::reinterpret_steal<pybind11::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<pybind11::ssize_t>(text.size()), "backslashreplace"));
+}
+
+inline pybind11::list python_texts(const std::vector<std::string>& texts) {
+  pybind11::list list;
+  for (const std::string& text : texts) list.append(python_text(text));
+  return list;
+}
+
+// Zero has a meaning inside (the batch of the file); a user's batch starts at one.
+inline std::int64_t checked_batch(std::int64_t batch) {
+  if (batch >= 1) return batch;
+  throw InvalidArgumentError(concat("batch must be an integer >= 1, got ", batch));
+}
 
 // One function for each public header, in <stem>.cpp.
 void bind_checkpoint(pybind11::module_& module);

@@ -12,19 +12,15 @@ void raise(const char* class_name, const Error& error) {
   const ErrorData& data = error.data();
   const py::object type = py::module_::import("latpred.errors").attr(class_name);
   const auto text_or_none = [](const std::string& text) -> py::object {
-    return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+    return text.empty() ? py::object(py::none()) : py::object(python_text(text));
   };
   py::dict fields;
   fields["path"] = text_or_none(data.path);
   fields["offset"] = data.offset < 0 ? py::object(py::none()) : py::object(py::int_(data.offset));
   fields["node"] = text_or_none(data.node);
   fields["operator"] = text_or_none(data.op);
-  fields["valid"] = py::tuple(py::cast(data.valid));
-  // The message may hold bytes of the user's file that are no UTF-8.
-  const std::string message = error.what();
-  const py::object text = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(message.data(), static_cast<py::ssize_t>(message.size()), "backslashreplace"));
-  const py::object raised = type(text, **fields);
+  fields["valid"] = py::tuple(python_texts(data.valid));
+  const py::object raised = type(python_text(error.what()), **fields);
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 

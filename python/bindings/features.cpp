@@ -11,7 +11,7 @@ namespace py = pybind11;
 namespace latpred {
 namespace {
 
-py::array_t<double> column(const Features& features, double KernelPhysics::*member) {
+py::array_t<double> column(const Features& features, double KernelPhysics::* member) {
   py::array_t<double> values(static_cast<py::ssize_t>(features.physics.size()));
   std::transform(features.physics.begin(), features.physics.end(), values.mutable_data(),
                  [member](const KernelPhysics& row) { return row.*member; });
@@ -36,10 +36,12 @@ void bind_features(py::module_& module) {
             return values;
           },
           "float64 [K, F], columns as in feature_columns()")
-      .def_property_readonly("peak_flops_per_s",
-                             [](const Features& features) { return column(features, &KernelPhysics::peak_flops_per_s); })
-      .def_property_readonly("bandwidth_bytes_per_s",
-                             [](const Features& features) { return column(features, &KernelPhysics::bandwidth_bytes_per_s); })
+      .def_property_readonly(
+          "peak_flops_per_s",
+          [](const Features& features) { return column(features, &KernelPhysics::peak_flops_per_s); })
+      .def_property_readonly(
+          "bandwidth_bytes_per_s",
+          [](const Features& features) { return column(features, &KernelPhysics::bandwidth_bytes_per_s); })
       .def_property_readonly("compute_s",
                              [](const Features& features) { return column(features, &KernelPhysics::compute_s); })
       .def_property_readonly("memory_s",

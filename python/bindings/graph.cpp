@@ -11,6 +11,7 @@
 #include "latpred/graph_text.h"
 #include "latpred/operators.h"
 #include "latpred/shapes.h"
+#include "latpred/text.h"
 
 namespace py = pybind11;
 
@@ -41,6 +42,12 @@ py::list tensor_rows(const std::shared_ptr<Graph>& graph, const std::vector<Tens
   py::list rows;
   for (const TensorId id : ids) rows.append(id == kAbsent ? py::object(py::none()) : py::cast(TensorRow{graph, id}));
   return rows;
+}
+
+py::object attribute_value(const AttributeValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return python_text(*text);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) return python_texts(*texts);
+  return py::cast(value);
 }
 
 std::string hash_text(const Graph& graph) {
@@ -75,13 +82,15 @@ py::object call_python(const char* module, const char* function, const py::objec
 void bind_tensor(py::module_& module) {
   py::class_<TensorRow>(module, "Tensor", "A tensor of a graph.")
       .def_property_readonly("id", [](const TensorRow& row) { return row.id; })
-      .def_property_readonly("name", [](const TensorRow& row) { return row.tensor().name; })
+      .def_property_readonly("name", [](const TensorRow& row) { return python_text(row.tensor().name); })
       .def_property_readonly("shape", [](const TensorRow& row) { return shape_tuple(row.tensor().shape); })
       .def_property_readonly("dtype", [](const TensorRow& row) { return dtype_row(row.tensor().dtype).name; })
-      .def_property_readonly("dtype_id", [](const TensorRow& row) { return static_cast<int>(row.tensor().dtype); },
-                             "ONNX's number of the type.")
-      .def_property_readonly("kind", [](const TensorRow& row) { return tensor_kind_name(row.tensor().kind); },
-                             "activation, input, parameter, statistic or constant")
+      .def_property_readonly(
+          "dtype_id", [](const TensorRow& row) { return static_cast<int>(row.tensor().dtype); },
+          "ONNX's number of the type.")
+      .def_property_readonly(
+          "kind", [](const TensorRow& row) { return tensor_kind_name(row.tensor().kind); },
+          "activation, input, parameter, statistic or constant")
       .def_property_readonly(
           "value",
           [](const TensorRow& row) -> py::object {
@@ -93,48 +102,45 @@ void bind_tensor(py::module_& module) {
       .def_property_readonly("num_elements", [](const TensorRow& row) { return row.tensor().num_elements(); })
       .def_property_readonly("size_bytes", [](const TensorRow& row) { return row.tensor().size_bytes(); })
       .def("__repr__", [](const TensorRow& row) {
-        return "<Tensor '" + row.tensor().name + "' " + std::string(dtype_row(row.tensor().dtype).name) + " " +
-               py::cast<std::string>(py::str(shape_tuple(row.tensor().shape))) + ">";
+        return python_text("<Tensor '" + row.tensor().name + "' " + std::string(dtype_row(row.tensor().dtype).name) +
+                           " " + shape_text(row.tensor().shape) + ">");
       });
 }
 
 void bind_node(py::module_& module) {
   py::class_<NodeRow>(module, "Node", "An operator of a graph. Costs are those of one execution.")
       .def_property_readonly("id", [](const NodeRow& row) { return row.id; })
-      .def_property_readonly("name", [](const NodeRow& row) { return row.node().name; })
+      .def_property_readonly("name", [](const NodeRow& row) { return python_text(row.node().name); })
       .def_property_readonly("operator", [](const NodeRow& row) { return operator_row(row.node().op).name; })
-      .def_property_readonly("source_operator", [](const NodeRow& row) { return row.node().source_operator; },
-                             "The operator as the file names it.")
+      .def_property_readonly(
+          "source_operator", [](const NodeRow& row) { return python_text(row.node().source_operator); },
+          "The operator as the file names it.")
       .def_property_readonly("family", [](const NodeRow& row) { return operator_row(row.node().op).family; })
       .def_property_readonly(
           "inputs",
-          [](const NodeRow& row) {
-            return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().inputs);
-          },
+          [](const NodeRow& row) { return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().inputs); },
           "Tensors; None where an optional input is left out.")
       .def_property_readonly(
           "outputs",
-          [](const NodeRow& row) {
-            return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().outputs);
-          })
+          [](const NodeRow& row) { return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().outputs); })
       .def_property_readonly("attributes",
                              [](const NodeRow& row) {
                                py::dict attributes;
                                for (const auto& [name, value] : row.node().attributes.items()) {
-                                 attributes[py::str(name)] = py::cast(value);
+                                 attributes[python_text(name)] = attribute_value(value);
                                }
                                return attributes;
                              })
       .def_property_readonly("macs", [](const NodeRow& row) { return row.node().cost.macs; })
-      .def_property_readonly("flops", [](const NodeRow& row) { return row.node().cost.flops; },
-                             "2 x macs + element-wise operations")
+      .def_property_readonly(
+          "flops", [](const NodeRow& row) { return row.node().cost.flops; }, "2 x macs + element-wise operations")
       .def_property_readonly("bytes_in", [](const NodeRow& row) { return row.node().cost.bytes_in; })
       .def_property_readonly("bytes_out", [](const NodeRow& row) { return row.node().cost.bytes_out; })
       .def_property_readonly("weight_bytes", [](const NodeRow& row) { return row.node().cost.weight_bytes; })
-      .def_property_readonly("repeat", [](const NodeRow& row) { return row.node().repeat; },
-                             "How often a loop executes it.")
+      .def_property_readonly(
+          "repeat", [](const NodeRow& row) { return row.node().repeat; }, "How often a loop executes it.")
       .def("__repr__", [](const NodeRow& row) {
-        return "<Node '" + row.node().name + "' " + std::string(operator_row(row.node().op).name) + ">";
+        return python_text("<Node '" + row.node().name + "' " + std::string(operator_row(row.node().op).name) + ">");
       });
 }
 
@@ -163,9 +169,9 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("inputs", [](const Pointer& graph) { return tensor_rows(graph, graph->inputs); })
       .def_property_readonly("outputs", [](const Pointer& graph) { return tensor_rows(graph, graph->outputs); })
       .def_readonly("batch", &Graph::batch)
-      .def_readonly("warnings", &Graph::warnings)
-      .def_property_readonly(
-          "source", [](const Graph& graph) { return graph.program ? graph.program->source : SourceInfo{}; })
+      .def_property_readonly("warnings", [](const Graph& graph) { return python_texts(graph.warnings); })
+      .def_property_readonly("source",
+                             [](const Graph& graph) { return graph.program ? graph.program->source : SourceInfo{}; })
       .def_property_readonly("macs", &Graph::macs, "Multiply-accumulates of one call on the whole batch.")
       .def_property_readonly("flops", &Graph::flops, "2 x macs + element-wise operations.")
       .def_property_readonly("num_parameters", &Graph::num_parameters)
@@ -178,26 +184,27 @@ void bind_graph(py::module_& module) {
       .def("adjacency", &adjacency_array, "Producer and consumer of every data edge: int32 [E, 2].")
       .def(
           "with_batch",
-          [](const Pointer& graph, std::int64_t batch) { return std::make_shared<Graph>(with_batch(*graph, batch)); },
+          [](const Pointer& graph, std::int64_t batch) {
+            return std::make_shared<Graph>(with_batch(*graph, checked_batch(batch)));
+          },
           py::arg("batch"), py::call_guard<py::gil_scoped_release>(), "The same network at another batch.")
-      .def("to_onnx",
-           [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
-             return call_python("latpred.export_onnx", "to_onnx", self, args, kwargs);
-           },
-           "to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].")
-      .def("to_pandas",
-           [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
-             return call_python("latpred.graph", "to_pandas", self, args, kwargs);
-           },
-           "One row for each node. Needs latpred[data].")
+      .def(
+          "to_onnx",
+          [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
+            return call_python("latpred.export_onnx", "to_onnx", self, args, kwargs);
+          },
+          "to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].")
+      .def(
+          "to_pandas",
+          [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
+            return call_python("latpred.graph", "to_pandas", self, args, kwargs);
+          },
+          "One row for each node. Needs latpred[data].")
       .def("__len__", [](const Graph& graph) { return graph.nodes.size(); })
-      .def("__str__", &to_text)
-      .def("__repr__", [](const py::object& self) {
-        return py::module_::import("latpred.graph").attr("line")(self);
-      })
-      .def("_repr_html_", [](const py::object& self) {
-        return py::module_::import("latpred.graph").attr("html")(self);
-      });
+      .def("__str__", [](const Graph& graph) { return python_text(to_text(graph)); })
+      .def("__repr__", [](const py::object& self) { return py::module_::import("latpred.graph").attr("line")(self); })
+      .def("_repr_html_",
+           [](const py::object& self) { return py::module_::import("latpred.graph").attr("html")(self); });
 }
 
 }  // namespace latpred

@@ -8,7 +8,7 @@ namespace latpred {
 
 void bind_kernel(py::module_& module) {
   py::class_<Kernel>(module, "Kernel", "One thing that a runtime executes. Quantities are of one execution.")
-      .def_readonly("name", &Kernel::name)
+      .def_property_readonly("name", [](const Kernel& kernel) { return python_text(kernel.name); })
       .def_property_readonly("kind", [](const Kernel& kernel) { return cost_kind_name(kernel.kind); })
       .def_readonly("members", &Kernel::members, "Ids of the graph's nodes.")
       .def_property_readonly("arithmetic", [](const Kernel& kernel) { return arithmetic_name(kernel.arithmetic); })
@@ -25,13 +25,14 @@ void bind_kernel(py::module_& module) {
       .def_readonly("groups", &Kernel::groups)
       .def_readonly("window", &Kernel::window)
       .def_readonly("stride", &Kernel::stride)
-      .def("__repr__", [](const Kernel& kernel) { return "<Kernel " + kernel.name + ">"; });
+      .def("__repr__", [](const Kernel& kernel) { return python_text("<Kernel " + kernel.name + ">"); });
   py::class_<Kernels>(module, "Kernels", "What a runtime executes for a graph at a precision, in order.")
       .def_readonly("rows", &Kernels::rows)
       .def_readonly("runtime", &Kernels::runtime)
       .def_readonly("precision", &Kernels::precision)
       .def_readonly("num_launches", &Kernels::num_launches)
-      .def_readonly("unknown_operators", &Kernels::unknown_operators);
+      .def_property_readonly("unknown_operators",
+                             [](const Kernels& kernels) { return python_texts(kernels.unknown_operators); });
   module.def(
       "fuse",
       [](const std::shared_ptr<Graph>& graph, const std::string& runtime, const std::string& precision) {

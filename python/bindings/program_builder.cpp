@@ -23,8 +23,10 @@ class GraphBuilder {
     return own(builder_.input(name, sizes, dtype_from_name(dtype)));
   }
 
-  VariableId parameter(const Shape& shape, const std::string& dtype) {
-    return own(builder_.parameter(shape, dtype_from_name(dtype)));
+  VariableId parameter(const Shape& shape, const std::string& dtype, const std::string& name) {
+    const VariableId id = own(builder_.parameter(shape, dtype_from_name(dtype)));
+    if (!name.empty()) variable_names_[static_cast<std::size_t>(id)] = name;
+    return id;
   }
 
   VariableId constant(const std::variant<std::int64_t, std::vector<std::int64_t>>& values) {
@@ -33,7 +35,7 @@ class GraphBuilder {
   }
 
   py::object apply(const std::string& op_name, const OneOrMore& inputs, std::int64_t num_outputs,
-                   const py::kwargs& attributes) {
+                   const std::string& name, const py::kwargs& attributes) {
     if (num_outputs < 1) throw InvalidArgumentError(concat("num_outputs must be >= 1, got ", num_outputs));
     const Operator& op = operator_row(op_name);
     std::vector<VariableId> ids;
@@ -43,7 +45,9 @@ class GraphBuilder {
       for (const auto& id : std::get<1>(inputs)) ids.push_back(id ? check_known(*id) : kAbsent);
     }
     ProgramBuilder::Settings settings;
-    for (const auto& [name, value] : attributes) settings.emplace_back(py::cast<std::string>(name), to_value(name, value));
+    for (const auto& [key, value] : attributes) settings.emplace_back(py::cast<std::string>(key), to_value(key, value));
+    if (!name.empty()) statement_names_[num_statements_] = name;
+    ++num_statements_;
     const auto outputs = builder_.apply_many(op.id, ids, settings, static_cast<std::size_t>(num_outputs));
     for (const VariableId id : outputs) own(id);
     if (outputs.size() == 1) return py::int_(outputs.front());
@@ -52,7 +56,12 @@ class GraphBuilder {
 
   void output(VariableId variable) { builder_.output(check_known(variable)); }
 
-  std::shared_ptr<Program> program() const { return std::make_shared<Program>(builder_.build()); }
+  std::shared_ptr<Program> program() const {
+    auto program = std::make_shared<Program>(builder_.build());
+    for (const auto& [index, name] : statement_names_) program->main.statements[index].name = name;
+    for (const auto& [index, name] : variable_names_) program->variables[index].name = name;
+    return program;
+  }
 
  private:
   VariableId own(VariableId id) {
@@ -78,6 +87,9 @@ class GraphBuilder {
 
   ProgramBuilder builder_;
   VariableId num_variables_ = 0;
+  std::size_t num_statements_ = 0;
+  std::map<std::size_t, std::string> statement_names_;  // those that the caller gave
+  std::map<std::size_t, std::string> variable_names_;
 };
 
 }  // namespace
@@ -95,19 +107,19 @@ Operators and attributes have ONNX's meaning; their names are those of latpred.o
       .def(py::init<>())
       .def("input", &GraphBuilder::input, py::arg("name"), py::arg("sizes"), py::arg("dtype") = "float32",
            "An input of the network; `sizes` are without the batch, which comes first.")
-      .def("parameter", &GraphBuilder::parameter, py::arg("shape"), py::arg("dtype") = "float32",
-           "A trained weight.")
+      .def("parameter", &GraphBuilder::parameter, py::arg("shape"), py::arg("dtype") = "float32", py::kw_only(),
+           py::arg("name") = "", "A trained weight.")
       .def("constant", &GraphBuilder::constant, py::arg("values"),
            "Stored integers (a shape, axes, indices): one, or a list.")
       .def("apply", &GraphBuilder::apply, py::arg("operator"), py::arg("inputs"), py::kw_only(),
-           py::arg("num_outputs") = 1,
+           py::arg("num_outputs") = 1, py::arg("name") = "",
            "Applies an operator to variables (None: an optional input left out); returns its output, or a tuple.")
       .def("output", &GraphBuilder::output, py::arg("variable"), "Declares an output of the network.")
       .def("program", &GraphBuilder::program)
       .def(
           "build",
           [](const GraphBuilder& builder, std::int64_t batch) {
-            InputRequest request{.batch = batch};
+            InputRequest request{.batch = checked_batch(batch)};
             return std::make_shared<Graph>(resolve(builder.program(), request));
           },
           py::arg("batch") = 1, "The graph at this batch.");

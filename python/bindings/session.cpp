@@ -16,7 +16,7 @@ void bind_request(py::module_& module) {
   py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
       .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
                        std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict) {
-             return PredictRequest{std::move(device),   std::move(partition), std::move(runtime),
+             return PredictRequest{std::move(device),    std::move(partition), std::move(runtime),
                                    std::move(precision), std::move(input_on),  autograd,
                                    std::move(predictor), std::move(mig_rule),  strict};
            }),
@@ -72,16 +72,17 @@ void bind_answer(py::module_& module) {
       .def_readonly("latency_provenance", &Prediction::latency_provenance)
       .def_readonly("memory_provenance", &Prediction::memory_provenance)
       .def_readonly("energy_provenance", &Prediction::energy_provenance)
-      .def_readonly("coverage", &Prediction::coverage)
-      .def_readonly("unknown_operators", &Prediction::unknown_operators);
+      .def_property_readonly("coverage", [](const Prediction& answer) { return python_texts(answer.coverage); })
+      .def_property_readonly("unknown_operators",
+                             [](const Prediction& answer) { return python_texts(answer.unknown_operators); });
 }
 
 void bind_rows(py::module_& module) {
   py::class_<KernelRow>(module, "KernelRow", "A row of the kernels table; latencies add up to the prediction's.")
-      .def_readonly("name", &KernelRow::name)
+      .def_property_readonly("name", [](const KernelRow& row) { return python_text(row.name); })
       .def_readonly("kind", &KernelRow::kind)
       .def_readonly("arithmetic", &KernelRow::arithmetic)
-      .def_readonly("members", &KernelRow::members)
+      .def_property_readonly("members", [](const KernelRow& row) { return python_texts(row.members); })
       .def_readonly("repeat", &KernelRow::repeat)
       .def_readonly("latency_s", &KernelRow::latency_s)
       .def_readonly("roofline_s", &KernelRow::roofline_s)

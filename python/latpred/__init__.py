@@ -6,11 +6,7 @@ p = latpred.predict("resnet50.onnx", batch=32, device="A100")
 p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
 """
 
-from latpred._core import Graph, __version__
-try:
-    from latpred._core import GraphBuilder
-except ImportError:  # while the layers are being written
-    pass
+from latpred._core import Graph, GraphBuilder, __version__
 from latpred.api import (
     devices,
     frameworks,

@@ -169,10 +169,7 @@ def predict_many(
     answers = session.predict_many(graphs, requests, threads)
     pairs = ((graph, request) for graph in graphs for request in requests)
     return PredictionTable(
-        [
-            Prediction(answer, graph, request, session)
-            for answer, (graph, request) in zip(answers, pairs, strict=True)
-        ]
+        [Prediction(answer, graph, request, session) for answer, (graph, request) in zip(answers, pairs, strict=True)]
     )
 
 
@@ -217,10 +214,8 @@ def _read(path: Path, framework: str | None) -> _core.Program:
         raise InvalidArgumentError(
             f"path must be the name of a model file, got {type(path).__name__}; a loaded Graph goes to graph="
         )
-    name = os.fspath(path)
-    if not isinstance(name, str):
-        raise InvalidArgumentError(f"path must be text, got {name!r}")
-    return _core.read_program(name, "" if framework is None else _check_text("framework", framework))
+    # Bytes: a file's name need not be text.
+    return _core.read_program(os.fsencode(path), "" if framework is None else _check_text("framework", framework))
 
 
 def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:

@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="latpred", description="Latency, memory, energy and MIG slice of a neural network, predicted from its file."
+        prog="latpred",
+        description="Latency, memory, energy and MIG slice of a neural network, predicted from its file.",
     )
     parser.add_argument("--version", action="version", version=f"latpred {_core.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -156,9 +157,7 @@ def _network_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _request_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    names = (
-        "device partition runtime precision input_on autograd predictor mig_rule strict"  # as in api.predict
-    )
+    names = "device partition runtime precision input_on autograd predictor mig_rule strict"  # as in api.predict
     return {name: getattr(options, name) for name in names.split()}
 
 
@@ -186,7 +185,7 @@ def _predict(options: argparse.Namespace) -> None:
     console = _console()
     _print_prediction(console, prediction)
     if options.kernels:
-        _print_table(console, f"The {options.kernels} longest kernels", _longest(prediction, options.kernels))
+        _print_table(console, _longest_title(prediction, options.kernels), _longest(prediction, options.kernels))
     if options.partitions:
         _print_partitions(console, prediction)
 
@@ -198,23 +197,23 @@ def _inspect(options: argparse.Namespace) -> None:
     if options.onnx:
         graph.to_onnx(options.onnx)
     if options.json:
-        description: dict[str, Any] = dict(
-            name=graph_text.name(graph),
-            hash=graph.hash,
-            batch=graph.batch,
-            format=graph.source.format,
-            producer=graph.source.producer,
-            inputs=[_tensor_dict(tensor) for tensor in graph.inputs],
-            outputs=[_tensor_dict(tensor) for tensor in graph.outputs],
-            num_nodes=len(graph),
-            operators=graph.operators,
-            macs=graph.macs,
-            flops=graph.flops,
-            num_parameters=graph.num_parameters,
-            num_statistics=graph.num_statistics,
-            weight_bytes=graph.weight_bytes,
-            warnings=graph.warnings,
-        )
+        description: dict[str, Any] = {
+            "name": graph_text.name(graph),
+            "hash": graph.hash,
+            "batch": graph.batch,
+            "format": graph.source.format,
+            "producer": graph.source.producer,
+            "inputs": [_tensor_dict(tensor) for tensor in graph.inputs],
+            "outputs": [_tensor_dict(tensor) for tensor in graph.outputs],
+            "num_nodes": len(graph),
+            "operators": graph.operators,
+            "macs": graph.macs,
+            "flops": graph.flops,
+            "num_parameters": graph.num_parameters,
+            "num_statistics": graph.num_statistics,
+            "weight_bytes": graph.weight_bytes,
+            "warnings": graph.warnings,
+        }
         if options.nodes:
             description["nodes"] = graph_text.nodes_table(graph)[: options.nodes].to_dicts()
         print(json.dumps(description, indent=2))
@@ -234,7 +233,7 @@ def _devices(options: argparse.Namespace) -> None:
 
     console = _console()
     if options.name is None:
-        console.print(api.devices().rich())
+        console.print(api.devices().to_rich())
         console.print(aliases_text())
         return
     device = api.devices()[options.name]
@@ -251,11 +250,15 @@ def _explain(options: argparse.Namespace) -> None:
     console = _console()
     _print_prediction(console, prediction)
     _print_table(console, "Time by kind of kernel", explain.time_by_kind(prediction))
-    _print_table(console, f"The {_SHOWN_KERNELS} longest kernels", _longest(prediction, _SHOWN_KERNELS))
+    _print_table(console, _longest_title(prediction, _SHOWN_KERNELS), _longest(prediction, _SHOWN_KERNELS))
     _print_table(console, "Memory", explain.memory_parts(prediction))
     if prediction.partitions:
         _print_partitions(console, prediction)
     _print_table(console, "What would change the answer", explain.alternatives(prediction))
+
+
+def _longest_title(prediction: Prediction, count: int) -> str:
+    return f"The {min(count, len(prediction.kernels))} longest of {len(prediction.kernels)} kernels and waits"
 
 
 def _longest(prediction: Prediction, count: int) -> Table[Any]:
@@ -276,7 +279,7 @@ def _print_prediction(console: Console, prediction: Prediction) -> None:
         prediction.facts(),
         [_nth_column(0, ""), _nth_column(1, "predicted"), _nth_column(2, "80 % interval"), _nth_column(3, "how")],
     )
-    console.print(facts.rich())
+    console.print(facts.to_rich())
     for note in prediction.coverage:
         console.print(Text(f"outside: {note}", style="yellow"))
     if prediction.unknown_operators:
@@ -296,7 +299,7 @@ def _print_table(console: Console, title: str, table: Table[Any]) -> None:
     from rich.text import Text
 
     console.print(Text(title, style="bold"))
-    console.print(table.rich())
+    console.print(table.to_rich())
 
 
 def _print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:

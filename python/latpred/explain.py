@@ -35,14 +35,14 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class Alternative:
-    """The same network, one thing changed."""
+    """The same network, one thing changed; numbers are None where that is refused."""
 
     change: str
-    latency_ms: float
-    throughput_per_s: float
-    memory_mb: float
+    latency_ms: float | None
+    throughput_per_s: float | None
+    memory_mb: float | None
     energy_j: float | None
-    provenance: str | None
+    note: str | None  # the provenance of the latency, or why it is refused
 
 
 def time_by_kind(prediction: Prediction) -> Table[KindShare]:
@@ -61,8 +61,8 @@ def time_by_kind(prediction: Prediction) -> Table[KindShare]:
                 latency_ms=latency_ms,
                 share=latency_ms / prediction.latency_ms,
                 compute_bound_share=bound_ms / latency_ms if latency_ms else 0,
-                flops=sum(kernel.flops * kernel.repeat for kernel in kernels),
-                bytes=sum(kernel.bytes * kernel.repeat for kernel in kernels),
+                flops=sum(kernel.flops for kernel in kernels),
+                bytes=sum(kernel.bytes for kernel in kernels),
             )
         )
     rows.sort(key=lambda row: -row.latency_ms)
@@ -92,8 +92,8 @@ def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
 
 
 def alternatives(prediction: Prediction) -> Table[Alternative]:
-    """The answer at other precisions, runtimes and batches; a change that is refused is left out."""
-    from latpred.api import predict, runtimes
+    """The answer at other precisions, runtimes and batches."""
+    from latpred.api import runtimes
 
     graph = prediction.graph
     runtime = runtimes()[prediction.runtime]
@@ -112,28 +112,30 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
         for batch in (graph.batch // 2, graph.batch * 2, graph.batch * 4)
         if batch >= 1
     ]
-    rows = []
-    for words, changed in changes:
-        try:
-            other = predict(graph=graph, **{**prediction.asked(), **changed})
-        except LatpredError:
-            continue
-        rows.append(
-            Alternative(
-                words,
-                other.latency_ms,
-                other.throughput_per_s,
-                other.memory_mb,
-                other.energy_j,
-                other.provenance["latency_ms"],
-            )
-        )
+    rows = [_alternative(prediction, words, changed) for words, changed in changes]
     columns: list[Column[Alternative]] = [
         text_column("change"),
         number_column("latency_ms", "ms"),
         number_column("throughput_per_s", "per s"),
         number_column("memory_mb", "MB"),
         number_column("energy_j", "J"),
-        text_column("provenance"),
+        text_column("note", "how"),
     ]
     return Table(rows, columns, what="change")
+
+
+def _alternative(prediction: Prediction, words: str, changed: dict[str, Any]) -> Alternative:
+    from latpred.api import predict
+
+    try:
+        other = predict(graph=prediction.graph, **{**prediction.asked(), **changed})
+    except LatpredError as error:
+        return Alternative(words, None, None, None, None, f"refused: {error}")
+    return Alternative(
+        words,
+        other.latency_ms,
+        other.throughput_per_s,
+        other.memory_mb,
+        other.energy_j,
+        other.provenance["latency_ms"],
+    )

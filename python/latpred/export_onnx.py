@@ -102,9 +102,7 @@ class _Writer:
         return name
 
     def _value_info(self, tensor: Tensor) -> Any:
-        return self.onnx.helper.make_tensor_value_info(
-            self._name(tensor), tensor.dtype_id, list(tensor.shape)
-        )
+        return self.onnx.helper.make_tensor_value_info(self._name(tensor), tensor.dtype_id, list(tensor.shape))
 
     def _add_input(self, tensor: Tensor) -> None:
         self.written.add(tensor.id)
@@ -133,9 +131,7 @@ class _Writer:
             self.used_names.add(shape_name)
             self._add_initializer(shape_name, self.onnx.TensorProto.INT64, [len(tensor.shape)], tensor.shape)
         zero = self.onnx.helper.make_tensor("zero", tensor.dtype_id, [1], [0])
-        self.nodes.append(
-            self.onnx.helper.make_node("ConstantOfShape", [shape_name], [self._name(tensor)], value=zero)
-        )
+        self.nodes.append(self.onnx.helper.make_node("ConstantOfShape", [shape_name], [self._name(tensor)], value=zero))
 
     def _add_node(self, node: Node) -> None:
         shape_input = _SHAPE_INPUT.get(node.operator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800")
 _OTHER_COLOR = "#999999"
 _ROOF_COLOR = "#333333"
-_LARGEST_MARKER = 900.0  # points^2, of a kernel that takes all the time
-_SMALLEST_MARKER = 12.0
+_LARGEST_MARKER = 260.0  # points^2, of the longest kernel
+_SMALLEST_MARKER = 14.0
 
 
 def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes]:
@@ -33,7 +34,15 @@ def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=figsize, layout="constrained")
+    class ShownFigure(Figure):
+        """Shows itself in a notebook."""
+
+        def _repr_png_(self) -> bytes:
+            written = io.BytesIO()
+            self.savefig(written, format="png")
+            return written.getvalue()
+
+    figure = ShownFigure(figsize=figsize, layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots()
 
@@ -41,19 +50,20 @@ def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes
 def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
     """Each kernel's FLOP rate over its arithmetic intensity, under the rates that the device can hold.
 
-    The area of a mark is the kernel's share of the latency; its colour is its kind. Kernels that compute nothing
+    The area of a mark grows with the kernel's share of the latency; its colour is its kind. Kernels that compute nothing
     (copies, casts) have no place on this plot; the title says how much of the time it shows.
     """
     kernels = [kernel for kernel in prediction.kernels if kernel.flops > 0 and kernel.bytes > 0]
     figure, axes = _figure(ax, (8.0, 5.0))
+    longest = max((kernel.share for kernel in kernels), default=1.0)
     intensities = [kernel.flops / kernel.bytes for kernel in kernels]
     low, high = min(intensities, default=0.1) / 3, max(intensities, default=100) * 3
     _draw_roofs(axes, prediction, low, high)
     for label, color, members in _by_kind(kernels):
         axes.scatter(
             [kernel.flops / kernel.bytes for kernel in members],
-            [kernel.flops * kernel.repeat / (kernel.latency_ms / 1e3) for kernel in members],
-            s=[max(_SMALLEST_MARKER, _LARGEST_MARKER * kernel.share) for kernel in members],
+            [kernel.flops / (kernel.latency_ms / 1e3) for kernel in members],
+            s=[max(_SMALLEST_MARKER, _LARGEST_MARKER * kernel.share / longest) for kernel in members],
             color=color,
             alpha=0.65,
             edgecolors="white",
@@ -102,11 +112,13 @@ def _draw_roofs(axes: Axes, prediction: Prediction, low: float, high: float) -> 
             fontsize=8,
             color=_ROOF_COLOR,
         )
+    middle = (low * top / bandwidth) ** 0.5  # of the slope, on its logarithmic axis
     axes.annotate(
         f"{number(bandwidth / 1e9)} GB/s",
-        (low * 1.6, low * 1.6 * bandwidth),
-        xytext=(-2, 8),
+        (middle, middle * bandwidth),
+        xytext=(-8, 4),
         textcoords="offset points",
+        ha="right",
         fontsize=8,
         color=_ROOF_COLOR,
     )
@@ -170,6 +182,7 @@ def batch_latency(
     axes.set(xscale="log", yscale="log", xlabel="batch", ylabel="latency, ms")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_title(f"{first.name}, {first.runtime}, precision {first.precision}", fontsize=10, loc="left")
     axes.grid(True, which="major", color="#e5e5e5", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -20,6 +20,9 @@ MEGABYTE = 1e6
 MEBIBYTE = 2.0**20
 MILLISECONDS_PER_S = 1e3
 
+# Kinds of rows of the kernels table that are waits, not kernels.
+NO_KERNELS = ("host_wait", "input_copy")
+
 Pair = tuple[float, float]
 
 
@@ -38,7 +41,7 @@ class Kernel:
     bound: str  # "compute" or "memory"; empty for what is no kernel
     arithmetic: str
     repeat: int
-    roofline_ms: float  # what the device's peak rates allow
+    roofline_ms: float | None  # what the device's peak rates allow; None for what is no kernel
     macs: float
     flops: float
     bytes: float
@@ -275,10 +278,10 @@ class Prediction:
                 kind=row.kind,
                 latency_ms=row.latency_s * MILLISECONDS_PER_S,
                 share=row.latency_s / self._answer.latency_s,
-                bound="" if row.roofline_s == 0 else "compute" if row.compute_bound else "memory",
+                bound="" if row.kind in NO_KERNELS else "compute" if row.compute_bound else "memory",
                 arithmetic=row.arithmetic,
                 repeat=row.repeat,
-                roofline_ms=row.roofline_s * MILLISECONDS_PER_S,
+                roofline_ms=None if row.kind in NO_KERNELS else row.roofline_s * MILLISECONDS_PER_S,
                 macs=row.macs,
                 flops=row.flops,
                 bytes=row.bytes,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas
     import rich.table
 
-    from latpred._core import Graph
 
 Row = TypeVar("Row")
 UNKNOWN = "-"  # what is not known is shown as this, never as 0
@@ -25,8 +24,8 @@ def number(value: float | None, digits: int = 3) -> str:
     """Three significant digits, thousands apart: "0.0123", "21.3", "1 530"."""
     if value is None:
         return UNKNOWN
-    if value == 0:
-        return "0"
+    if value == int(value) and abs(value) < 10**digits:
+        return str(int(value))
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}".replace(",", " ")
     text = f"{value:#.{digits}g}"
@@ -137,7 +136,7 @@ class Table(Sequence[Row]):
             footer=self._left_out(),
         )
 
-    def rich(self, max_rows: int | None = None) -> rich.table.Table:
+    def to_rich(self, max_rows: int | None = None) -> rich.table.Table:
         """A table for rich's console; the command line prints it."""
         import rich.box
         import rich.table
@@ -152,7 +151,7 @@ class Table(Sequence[Row]):
             table.add_row(*(Text(column.cell(row)) for column in self._shown()))
         return table
 
-    __rich__ = rich
+    __rich__ = to_rich
 
 
 def html_table(

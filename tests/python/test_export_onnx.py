@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import latpred
+import numpy as np
+import pytest
+from latpred import MissingDependencyError
+from networks import small_network
+
+onnx = pytest.importorskip("onnx")
+
+LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
+
+
+def exported(graph, tmp_path):
+    path = tmp_path / "exported.onnx"
+    graph.to_onnx(path)
+    onnx.checker.check_model(str(path), full_check=True)
+    return path
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_what_is_written_reads_back_as_the_same_graph(path, tmp_path):
+    graph = latpred.load(path, batch=8)
+    written = exported(graph, tmp_path)
+    again = latpred.load(written, batch=8)
+    assert again.hash == graph.hash
+    assert again.macs == graph.macs
+    assert again.num_parameters == graph.num_parameters
+    assert again.num_statistics == graph.num_statistics
+    assert {node.domain for node in onnx.load(written).graph.node} == {""}
+    assert written.stat().st_size < 200_000
+
+
+def test_a_built_network_runs_in_the_reference_implementation(tmp_path):
+    from onnx.reference import ReferenceEvaluator
+
+    path = exported(small_network(batch=2), tmp_path)
+    (output,) = ReferenceEvaluator(str(path)).run(None, {"image": np.ones((2, 3, 32, 32), np.float32)})
+    assert output.shape == (2, 10)
+
+
+def test_names_and_sizes_are_kept(tmp_path):
+    model = onnx.load(exported(small_network(batch=2), tmp_path))
+    assert [node.name for node in model.graph.node if node.name] == ["conv", "relu", "pool", "flatten", "linear"]
+    sizes = {info.name: [d.dim_value for d in info.type.tensor_type.shape.dim] for info in model.graph.value_info}
+    assert [2, 16, 32, 32] in sizes.values()
+    assert not [tensor for tensor in model.graph.initializer if np.prod(tensor.dims) > 16]
+
+
+def test_what_onnx_cannot_say_goes_to_a_domain_of_its_own(tmp_path):
+    net = latpred.GraphBuilder()
+    net.output(net.apply("silu", net.input("x", (8,))))
+    model = onnx.load(exported(net.build(), tmp_path))
+    assert [(node.domain, node.op_type) for node in model.graph.node] == [("latpred", "Silu")]
+
+
+def test_an_extra_attribute_does_not_break_the_file(tmp_path):
+    net = latpred.GraphBuilder()
+    net.output(net.apply("relu", net.input("x", (8,)), nonsense=3))
+    model = onnx.load(exported(net.build(), tmp_path))
+    assert [node.domain for node in model.graph.node] == ["latpred"]
+
+
+def test_without_onnx_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "latpred\[onnx\]"'):
+        small_network().to_onnx(tmp_path / "x.onnx")

@@ -1,0 +1,198 @@
+import json
+import math
+
+import latpred
+import pytest
+from networks import RESNET50, small_network
+
+KEYS = {"latency_ms", "memory_mb", "energy_j"}
+
+
+@pytest.fixture(scope="module")
+def prediction():
+    return latpred.predict(RESNET50, batch=32, device="A100")
+
+
+def test_unpacks_in_the_order_of_dippm(prediction):
+    memory, energy, latency, mig = prediction
+    assert (memory, energy, latency, mig) == (
+        prediction.memory_mb,
+        prediction.energy_j,
+        prediction.latency_ms,
+        prediction.mig_profile,
+    )
+
+
+def test_units_agree_with_each_other(prediction):
+    assert prediction.latency_ms == pytest.approx(prediction.latency_s * 1e3, rel=1e-12)
+    assert prediction.throughput_per_s == pytest.approx(32 / prediction.latency_s, rel=1e-12)
+    assert prediction.memory_mib == pytest.approx(prediction.memory_mb * 1e6 / 2**20, rel=1e-12)
+    assert prediction.mean_power_w == pytest.approx(prediction.energy_j / prediction.latency_s, rel=1e-9)
+
+
+def test_memory_parts_add_up(prediction):
+    assert sum(prediction.memory_parts.values()) == pytest.approx(prediction.memory_mb, rel=1e-9)
+    assert prediction.memory_parts["weights_mb"] == pytest.approx(prediction.graph.weight_bytes / 1e6, rel=0.01)
+    assert prediction.peak_node in {node.name for node in prediction.graph.nodes}
+
+
+def test_intervals_hold_the_answer(prediction):
+    assert set(prediction.intervals) == KEYS
+    for name, (low, high) in prediction.intervals.items():
+        assert low <= getattr(prediction, name) <= high
+        assert low < high
+
+
+def test_every_quantity_has_a_provenance(prediction):
+    assert set(prediction.provenance) == KEYS
+    known = {"fitted", "interpolated", "extrapolated", "modelled"}
+    assert set(prediction.provenance.values()) <= known
+    assert isinstance(prediction.coverage, list)
+    assert prediction.unknown_operators == []
+
+
+@pytest.mark.parametrize("input_on", ["device", "pinned", "pageable"])
+def test_kernels_add_up(input_on):
+    prediction = latpred.predict(RESNET50, batch=4, device="A100", input_on=input_on)
+    kernels = prediction.kernels
+    assert math.fsum(kernel.latency_ms for kernel in kernels) == pytest.approx(prediction.latency_ms, rel=1e-9)
+    assert math.fsum(kernel.share for kernel in kernels) == pytest.approx(1, rel=1e-9)
+    assert ("input_copy" in {kernel.kind for kernel in kernels}) == (input_on != "device")
+    names = {node.name for node in prediction.graph.nodes}
+    for kernel in kernels:
+        assert set(kernel.members) <= names
+        assert (kernel.bound == "") == (kernel.kind in ("host_wait", "input_copy"))
+    assert kernels is prediction.kernels  # computed once
+
+
+def test_partitions_list_every_profile(prediction):
+    profiles = [profile.name for profile in latpred._core.mig_profiles("A100")]
+    assert [row.name for row in prediction.partitions] == profiles
+    for row in prediction.partitions:
+        on_profile = latpred.predict(graph=prediction.graph, device="A100", partition=row.name)
+        assert on_profile.latency_ms == pytest.approx(row.latency_ms, rel=1e-9)
+        assert row.latency_ms_low <= row.latency_ms <= row.latency_ms_high
+        assert row.fits == bool(prediction.fits("A100", row.name))
+    assert prediction.mig_profile == next(row.name for row in prediction.partitions if row.fits)
+
+
+def test_a_device_without_mig_has_no_profile():
+    prediction = latpred.predict(graph=small_network(), device="T4")
+    assert prediction.mig_profile is None
+    assert len(prediction.partitions) == 0
+
+
+def test_dippm_rule_stands_beside_ours():
+    graph = small_network()
+    assert latpred.predict(graph=graph, mig_rule="dippm").mig_profile == "1g.5gb"
+    assert latpred.predict(graph=graph, mig_rule="dippm").mig_rule == "dippm"
+
+
+def test_fits_says_how_much_is_left(prediction):
+    here = prediction.fits()
+    assert here
+    assert here.device == "A100-SXM4-40GB"
+    assert here.partition is None
+    assert here.margin_mb == pytest.approx(here.usable_mb - here.needed_mb)
+    assert here.needed_mb == pytest.approx(prediction.intervals["memory_mb"][1], rel=1e-9)
+    assert "to spare" in repr(here)
+    large = latpred.predict(RESNET50, batch=2048).fits("A100", "1g.5gb")
+    assert not large
+    assert large.margin_mb < 0
+    assert "does not fit A100-SXM4-40GB 1g.5gb" in repr(large)
+    assert "missing" in repr(large)
+
+
+def test_largest_batch_is_the_last_that_fits(prediction):
+    for device, partition in [(None, None), ("A100", "1g.5gb"), ("T4", None)]:
+        batch = prediction.largest_batch(device, partition)
+        where = {"device": device or "A100", "partition": partition}
+        assert latpred.predict(graph=prediction.graph, batch=batch, **where).fits()
+        assert not latpred.predict(graph=prediction.graph, batch=batch + 1, **where).fits()
+
+
+def test_partition_of_the_request_is_kept_where_the_device_is():
+    prediction = latpred.predict(graph=small_network(), partition="2g.10gb")
+    assert prediction.partition == "2g.10gb"
+    assert prediction.fits().partition == "2g.10gb"
+    assert prediction.fits("H100").partition is None
+    assert "A100-SXM4-40GB 2g.10gb, batch 1" in repr(prediction)
+
+
+def test_autograd_keeps_more():
+    graph = latpred.load(RESNET50, batch=8)
+    without = latpred.predict(graph=graph)
+    kept = latpred.predict(graph=graph, autograd=True)
+    assert kept.memory_mb > without.memory_mb
+    assert kept.latency_ms == without.latency_ms
+
+
+def test_to_dict_is_json(prediction):
+    answer = json.loads(json.dumps(prediction.to_dict()))
+    assert answer["latency_ms"] == prediction.latency_ms
+    assert answer["intervals"]["memory_mb"] == list(prediction.intervals["memory_mb"])
+    assert answer["graph_hash"] == prediction.graph.hash
+    assert answer["device"] == "A100-SXM4-40GB"
+
+
+def test_one_line(prediction):
+    line = repr(prediction)
+    assert "\n" not in line
+    assert line.startswith("resnet50.onnx on A100-SXM4-40GB, batch 32, eager: ")
+    assert line.endswith(f"MIG {prediction.mig_profile} [{prediction.provenance['latency_ms']}]")
+    assert " ms (" in line
+    assert " MB, " in line
+    assert " J, " in line
+
+
+def test_html_is_a_table_and_escaped():
+    net = latpred.GraphBuilder()
+    net.output(net.apply("relu", net.input("x", (8,)), name="<b>"))
+    prediction = latpred.predict(graph=net.build(), device="A100")
+    html = prediction._repr_html_()
+    assert html.startswith("<table>")
+    assert "80 % interval" in html
+    assert "<b>" not in prediction.kernels._repr_html_()
+    assert "&lt;b&gt;" in prediction.kernels._repr_html_()
+
+
+def test_to_pandas(prediction):
+    pytest.importorskip("pandas")
+    frame = prediction.to_pandas()
+    assert frame.shape[0] == 1
+    assert frame["latency_ms"][0] == prediction.latency_ms
+    assert frame["latency_ms_low"][0] == prediction.intervals["latency_ms"][0]
+    kernels = prediction.kernels.to_pandas()
+    assert kernels["latency_ms"].sum() == pytest.approx(prediction.latency_ms, rel=1e-9)
+    table = latpred.predict_many([small_network()], batches=[1, 2], devices=["A100", "T4"])
+    assert list(table.to_pandas()["batch"]) == [1, 1, 2, 2]
+
+
+def test_without_pandas_the_extra_is_named(prediction, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(latpred.MissingDependencyError, match=r'pip install "latpred\[data\]"'):
+        prediction.to_pandas()
+
+
+def test_strict_refuses_what_the_evidence_does_not_cover():
+    extrapolated = next(
+        prediction
+        for device in latpred.devices()
+        if device.is_gpu
+        for prediction in [latpred.predict(graph=small_network(), device=device.name)]
+        if prediction.provenance["latency_ms"] == "extrapolated"
+    )
+    assert extrapolated.coverage
+    with pytest.raises(latpred.InvalidArgumentError, match="strict"):
+        latpred.predict(graph=extrapolated.graph, device=extrapolated.device, strict=True)
+
+
+def test_a_table_prints_and_slices():
+    table = latpred.predict_many([small_network()], batches=[1, 2, 4], devices=["A100"])
+    assert isinstance(table[1:], latpred.PredictionTable)
+    assert [p.batch for p in table[1:]] == [2, 4]
+    lines = repr(table).splitlines()
+    assert len(lines) == 2 + 3
+    assert lines[0].split() == ["network", "batch", "device", "ms", "low", "ms", "high", "ms", "per", "s", "MB", "J",
+                                "MIG", "provenance"]  # fmt: skip
+    assert "A100-SXM4-40GB" in table._repr_html_()
