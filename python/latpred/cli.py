@@ -291,6 +291,8 @@ def _print_prediction(console: Console, prediction: Prediction) -> None:
 def _print_partitions(console: Console, prediction: Prediction) -> None:
     if prediction.partitions:
         _print_table(console, f"MIG profiles of {prediction.device}", prediction.partitions)
+    elif _core.device(prediction.device).has_mig:
+        console.print(f"{prediction.device} has MIG, but nobody has published the sizes of its profiles")
     else:
         console.print(f"{prediction.device} has no MIG")
 

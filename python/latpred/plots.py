@@ -50,7 +50,7 @@ def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes
 def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
     """Each kernel's FLOP rate over its arithmetic intensity, under the rates that the device can hold.
 
-    The area of a mark grows with the kernel's share of the latency; its colour is its kind. Kernels that compute nothing
+    The area of a mark grows with the share of the latency; its colour is the kind. Kernels that compute nothing
     (copies, casts) have no place on this plot; the title says how much of the time it shows.
     """
     kernels = [kernel for kernel in prediction.kernels if kernel.flops > 0 and kernel.bytes > 0]
