@@ -2,6 +2,7 @@
 #include <string>
 
 #include "latpred/text.h"
+#include "shapes/element_type.h"
 #include "shapes/rules.h"
 
 namespace latpred::shapes {
@@ -45,6 +46,9 @@ void label_encoder(RuleContext& context) {
   if (count_of(context, "values_strings") > 0) to = DType::string;
   if (count_of(context, "values_int64s") > 0) to = DType::int64;
   if (count_of(context, "values_floats") > 0) to = DType::float32;
+  if (const std::int64_t dtype = context.attributes().integer("values_tensor_dtype", 0); dtype != 0) {
+    to = element_type(context, dtype);
+  }
   context.set_output(0, to, context.shape(0));
 }
 

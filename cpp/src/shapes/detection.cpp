@@ -24,7 +24,7 @@ void non_max_suppression(RuleContext& context) {
   }
   const std::int64_t most = element_count({scores[0], scores[1], per_class});
   context.set_output(0, DType::int64, {most, 3});
-  context.warn(concat("how many boxes are kept depends on the data; taken as ", most, ", the most there can be"));
+  context.warn(concat("how many boxes are kept depends on the data; the upper bound ", most, " is taken"));
 }
 
 }  // namespace

@@ -18,14 +18,19 @@ void dft(RuleContext& context) {
   if (shape.size() < 2 || (shape.back() != 1 && shape.back() != 2)) {
     context.fail(concat("input ", shape_text(shape), " must end in 1 (real) or 2 (real and imaginary part)"));
   }
-  const std::int64_t axis = context.normalized_axis(number(context, "axis", 2).value_or(-2), context.rank(0));
   const bool is_onesided = context.attributes().integer("onesided", 0) != 0;
   const bool is_inverse = context.attributes().integer("inverse", 0) != 0;
+  const auto length = number(context, "dft_length", 1);
+  shape.back() = is_onesided && is_inverse ? 1 : 2;
+  if (!is_onesided && !length) {  // the axis, which may be computed, does not matter
+    context.set_output(0, context.dtype(0), shape);
+    return;
+  }
+  const std::int64_t axis = context.normalized_axis(number(context, "axis", 2).value_or(-2), context.rank(0));
   // Back from one side, n/2 + 1 coefficients stand for n real samples.
   const std::int64_t by_default = is_onesided && is_inverse ? 2 * (shape[axis] - 1) : shape[axis];
-  const std::int64_t points = number(context, "dft_length", 1).value_or(by_default);
+  const std::int64_t points = length.value_or(by_default);
   shape[axis] = is_onesided && !is_inverse ? points / 2 + 1 : points;
-  shape.back() = is_onesided && is_inverse ? 1 : 2;
   context.set_output(0, context.dtype(0), shape);
 }
 

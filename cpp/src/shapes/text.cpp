@@ -17,7 +17,7 @@ void string_normalizer(RuleContext& context) {
   const AttributeValue* stopwords = context.attributes().find("stopwords");
   const auto* words = stopwords != nullptr ? std::get_if<std::vector<std::string>>(stopwords) : nullptr;
   if (words != nullptr && !words->empty()) {
-    context.warn("how many words remain depends on the data; taken as all of them");
+    context.warn("how many words remain depends on the data; the upper bound, all of them, is taken");
   }
 }
 
@@ -30,7 +30,8 @@ void string_split(RuleContext& context) {
   parts.push_back(most_splits + 1);
   context.set_output(0, DType::string, parts);
   context.set_output(1, DType::int64, context.shape(0));
-  context.warn(concat("how many parts a string has depends on the data; taken as ", most_splits + 1));
+  context.warn(
+      concat("how many parts a string has depends on the data; the upper bound ", most_splits + 1, " is taken"));
 }
 
 void regex_full_match(RuleContext& context) { context.set_output(0, DType::boolean, context.shape(0)); }
