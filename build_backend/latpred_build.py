@@ -8,7 +8,6 @@ second one is downloaded.
 from __future__ import annotations
 
 import os
-import re
 import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,12 +45,9 @@ def _torch_if_needed(config_settings: Settings) -> list[str]:
 
 
 def _is_torch_part_off(config_settings: Settings) -> bool:
-    settings = dict(config_settings or {})
-    values = [value for key, value in settings.items() if re.search(r"cmake\.define\.LATPRED_TORCH$", key)]
-    arguments = " ".join(str(value) for key, value in settings.items() if key.endswith("cmake.args"))
-    for text in (arguments, os.environ.get("CMAKE_ARGS", ""), os.environ.get("SKBUILD_CMAKE_DEFINE", "")):
-        values += re.findall(r"LATPRED_TORCH(?::BOOL)?=([^\s;]+)", text)
-    return bool(values) and str(values[0]).lower() in _OFF
+    """As pyproject.toml lets it be said: --config-settings=cmake.define.LATPRED_TORCH=OFF, or the environment."""
+    given = dict(config_settings or {}).get("cmake.define.LATPRED_TORCH", os.environ.get("LATPRED_TORCH", "ON"))
+    return str(given).lower() in _OFF
 
 
 def _has_torch() -> bool:

@@ -1,0 +1,18 @@
+"""Fixtures and rules for all tests."""
+
+import os
+
+import pytest
+from latpred import MissingDependencyError, _torch
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests of the LibTorch part are skipped where it is not built, but never in CI: there it must be."""
+    marked = [item for item in items if item.get_closest_marker("torch")]
+    if not marked or os.environ.get("CI"):
+        return
+    try:
+        _torch.predictors_module()
+    except MissingDependencyError as error:
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=str(error)))
