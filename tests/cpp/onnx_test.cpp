@@ -86,7 +86,8 @@ TEST(Onnx, DimensionsMayBeSymbolsUnknownOrMissing) {
   const std::vector<Dimension>& dimensions = variable(program, "x").dimensions;
   ASSERT_EQ(dimensions.size(), 5U);
   EXPECT_EQ(dimensions[0].symbol, "batch");
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(dimensions[static_cast<std::size_t>(i)].size, kUnknownSize);
+  for (const std::size_t i : {0U, 1U, 2U}) EXPECT_EQ(dimensions[i].size, kUnknownSize);
+  EXPECT_EQ(dimensions[3].size, 0);  // empty or unknown: the shape engine tells by what is asked
   EXPECT_EQ(dimensions[4].size, 7);
   EXPECT_FALSE(variable(program, "y").has_shape);
   EXPECT_EQ(variable(program, "y").dtype, DType::float32);
@@ -284,6 +285,13 @@ TEST(OnnxRefuses, MoreNodesThanTheLimit) {
   GraphParts parts = relu_parts();
   for (int i = 0; i < 1200; ++i) parts.nodes.push_back(node("Relu", {"x"}, {"t" + std::to_string(i)}));
   EXPECT_EQ(refusal(model(parts), {.max_nodes = 1000}), "'m.onnx': graph has 1 201 nodes, limit 1 000 (max_nodes)");
+}
+
+TEST(OnnxRefuses, MoreAttributesThanAnyOperatorHas) {
+  GraphParts parts = relu_parts();
+  const std::vector<Proto> attributes(1025, integer_attribute("k", 1));
+  parts.nodes = {node("Relu", {"x"}, {"y"}, attributes)};
+  EXPECT_EQ(refusal(parts), "'m.onnx': 'Relu' at byte 14 has 1 025 attributes, limit 1 024");
 }
 
 TEST(OnnxRefuses, NamesThatAreNoText) {

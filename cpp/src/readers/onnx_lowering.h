@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "latpred/program.h"
@@ -48,7 +49,7 @@ class Lowering {
   void declare(Message message, Scope& scope);
   void count_operators(const NodeList& list);
 
-  void define_outputs(const NodeList& list, Scope& scope, std::vector<std::string_view>* pending);
+  void define_outputs(const NodeList& list, Scope& scope, std::unordered_set<std::string_view>* pending);
   void lower_nodes(const NodeList& list, Scope& scope, Builder& builder);
   void lower_node(const NodeList& list, const NodeMessage& node, Scope& scope, Builder& builder);
   void lower_constant(const NodeList& list, const NodeMessage& node, Scope& scope, VariableId output);

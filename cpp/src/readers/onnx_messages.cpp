@@ -22,7 +22,17 @@ void parse_opset(const Source& source, Message message, OpsetVersions& versions)
       return;
     }
   }
+  if (versions.size() == kMaxListed) {
+    source.fail(concat("the file states versions of more than ", kMaxListed, " operator domains"));
+  }
   versions.emplace_back(domain, version);
+}
+
+void check_attribute_count(const Source& source, std::size_t count, std::string_view owner, std::int64_t offset) {
+  if (count <= kMaxListed) return;
+  source.fail(concat("'", owner, "' at byte ", offset, " has ", grouped_digits(static_cast<std::int64_t>(count)),
+                     " attributes, limit ", grouped_digits(static_cast<std::int64_t>(kMaxListed))),
+              offset);
 }
 
 void parse_shape(const Source& source, Message message, TypeMessage& type) {
@@ -268,6 +278,7 @@ NodeList parse_nodes(const Source& source, const std::vector<Message>& messages)
     node.inputs.second = size_of(list.inputs);
     node.outputs.second = size_of(list.outputs);
     node.attributes.second = size_of(list.attributes);
+    check_attribute_count(source, node.attributes.second - node.attributes.first, node.op_type, node.offset);
     if (node.op_type.empty()) {
       source.fail_as_damaged(concat("node '", node.name, "' at byte ", node.offset, " names no operator"), node.offset);
     }

@@ -12,6 +12,9 @@
 // The messages of onnx.proto as far as we need them: views into the file, nothing copied but numbers.
 namespace latpred::readers {
 
+// Attributes of a node, and operator domains of a file, are searched one after another; real ones have a dozen.
+inline constexpr std::size_t kMaxListed = 1024;
+
 // A sub-message that is parsed when it is needed.
 using Message = std::string_view;
 

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxTextSize = 4096;
 }  // namespace
 
 // `pending`: names that are bound already and must be made here (a function's outputs).
-void Lowering::define_outputs(const NodeList& list, Scope& scope, std::vector<std::string_view>* pending) {
+void Lowering::define_outputs(const NodeList& list, Scope& scope, std::unordered_set<std::string_view>* pending) {
   for (const NodeMessage& node : list.nodes) {
     for (std::uint32_t i = node.outputs.first; i < node.outputs.second; ++i) {
       const std::string_view name = list.outputs[i];
@@ -25,13 +25,7 @@ void Lowering::define_outputs(const NodeList& list, Scope& scope, std::vector<st
         *entry = add_variable(name, scope);
         continue;
       }
-      if (pending != nullptr) {
-        const auto expected = std::find(pending->begin(), pending->end(), name);
-        if (expected != pending->end()) {
-          pending->erase(expected);
-          continue;
-        }
-      }
+      if (pending != nullptr && pending->erase(name) == 1) continue;
       source_.fail(concat("'", name, "' is made twice: node '", node_name(list, node, scope), "' (", node.op_type,
                           ") at byte ", node.offset, " is not its first source"),
                    node.offset);
@@ -296,21 +290,21 @@ void Lowering::lower_call(const NodeList& list, const NodeMessage& node, Functio
   for (std::size_t i = 0; i < message.inputs.size(); ++i) {
     inner.names.emplace(message.inputs[i], i < call.inputs.size() ? call.inputs[i] : kAbsent);
   }
-  std::vector<std::string_view> pending;
+  std::unordered_set<std::string_view> pending;
   std::vector<std::pair<VariableId, VariableId>> passed_through;  // from, to
   for (std::size_t i = 0; i < message.outputs.size(); ++i) {
     const bool is_used = i < call.outputs.size() && call.outputs[i] != kAbsent;
     if (!is_used) continue;
     const auto [entry, is_new] = inner.names.emplace(message.outputs[i], call.outputs[i]);
     if (is_new) {
-      pending.push_back(message.outputs[i]);
+      pending.insert(message.outputs[i]);
     } else {
       passed_through.emplace_back(*entry, call.outputs[i]);
     }
   }
   define_outputs(function.nodes, inner, &pending);
   if (!pending.empty()) {
-    source_.fail(concat("output '", pending.front(), "' of function '", name, "' is made by no node"), message.offset);
+    source_.fail(concat("output '", *pending.begin(), "' of function '", name, "' is made by no node"), message.offset);
   }
 
   function.is_active = true;
