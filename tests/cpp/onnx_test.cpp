@@ -204,6 +204,15 @@ TEST(Onnx, NewerOpsetIsReadWithAWarning) {
             "28");
 }
 
+TEST(Onnx, TrainingGraphsAreReadWithAWarning) {
+  GraphParts parts = relu_parts();
+  parts.nodes = {node("BatchNormalization", {"x", "x", "x", "x", "x"}, {"y"}, {integer_attribute("training_mode", 1)})};
+  EXPECT_EQ(read(parts).warnings,
+            std::vector<std::string>{"the graph was saved in training mode; inference is predicted"});
+  EXPECT_EQ(read(model(relu_parts()).bytes(20, "")).warnings,
+            std::vector<std::string>{"the file holds training information, which is left out: inference is predicted"});
+}
+
 TEST(Onnx, OldFilesWithoutOpsetAreOfTheFirst) {
   const Program program = read(Proto().varint(1, 2).message(7, graph(relu_parts())));
   EXPECT_EQ(program.source.format, "ONNX IR 2, opset 1");
