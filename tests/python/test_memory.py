@@ -13,8 +13,6 @@ from allocator_events import record  # noqa: E402  isort: skip
 from described_network import Network, TorchNetwork  # noqa: E402  isort: skip
 from memory_networks import DESCRIPTIONS, describe  # noqa: E402  isort: skip
 
-pytestmark = pytest.mark.torch
-
 
 def estimate(graph, *, runtime: str = "eager", precision: str = "fp32", device: str = "A100", autograd: bool = False):
     return _core.estimate_memory(graph, _core.fuse(graph, runtime, precision), device, autograd)

@@ -21,10 +21,6 @@ std::int64_t product(Shape::const_iterator begin, Shape::const_iterator end) {
   return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
 }
 
-bool is_recorded_input(const EagerNode& eager, std::size_t index) {
-  return eager.has_input(index) && eager.requires_gradient[eager.node.inputs[index]];
-}
-
 // Kernels that read rows in order copy a strided input first. Channels-last images count as in order where
 // `images_too`.
 void copy_if_strided(const EagerNode& eager, Extras& extras, bool images_too, bool is_saved_instead) {
@@ -169,7 +165,7 @@ void reshape_factor(const EagerNode& eager, std::size_t index, const Shape& batc
   if (viewed_strides(expanded, expanded_strides, wanted)) return;
   const std::int64_t count = product(expanded.begin(), expanded.end());
   const std::int64_t bytes = (count * eager.tensor_bits[id] + kBitsPerByte - 1) / kBitsPerByte;
-  const bool is_saved = is_recorded_input(eager, 1 - index);  // the other factor's gradient needs it
+  const bool is_saved = eager.asks_gradient(1 - index);  // the other factor's gradient needs it
   extras.push_back({bytes, is_saved, is_saved ? id : kAbsent});
 }
 
@@ -190,7 +186,7 @@ void matmul(const EagerNode& eager, Extras& extras) {
     const Shape& strides = eager.strides[eager.node.inputs[0]];
     bool folds_without_copy = true;
     for (std::size_t i = 0; i + 2 < a.size(); ++i) folds_without_copy &= strides[i] == strides[i + 1] * a[i + 1];
-    const bool is_weight = eager.input(1).kind == TensorKind::parameter || is_recorded_input(eager, 1);
+    const bool is_weight = eager.input(1).kind == TensorKind::parameter || eager.asks_gradient(1);
     if (is_weight || folds_without_copy) return fold_first(eager, extras);
   }
   const Shape& result = eager.output(0).shape;
@@ -252,8 +248,8 @@ constexpr std::array<Rule, kNumIds> kRuleOf = [] {
 
 }  // namespace
 
-std::int64_t EagerNode::size_bytes(TensorId id) const {
-  return (graph.tensors[id].num_elements() * tensor_bits[id] + kBitsPerByte - 1) / kBitsPerByte;
+std::int64_t stored_bytes(const Tensor& tensor, int element_bits) {
+  return (tensor.num_elements() * element_bits + kBitsPerByte - 1) / kBitsPerByte;
 }
 
 bool EagerNode::is_recorded() const {

@@ -6,6 +6,9 @@
 
 namespace latpred {
 
+// Bytes of `tensor` with elements of `element_bits`.
+[[nodiscard]] std::int64_t stored_bytes(const Tensor& tensor, int element_bits);
+
 // One node as PyTorch runs it.
 struct EagerNode {
   const Graph& graph;
@@ -19,7 +22,10 @@ struct EagerNode {
   [[nodiscard]] bool has_input(std::size_t index) const {
     return index < node.inputs.size() && node.inputs[index] != kAbsent;
   }
-  [[nodiscard]] std::int64_t size_bytes(TensorId id) const;
+  [[nodiscard]] std::int64_t size_bytes(TensorId id) const { return stored_bytes(graph.tensors[id], tensor_bits[id]); }
+  [[nodiscard]] bool asks_gradient(std::size_t index) const {
+    return has_input(index) && requires_gradient[node.inputs[index]];
+  }
   // Whether autograd records the node at all.
   [[nodiscard]] bool is_recorded() const;
 };

@@ -79,8 +79,7 @@ class Planner {
     return {graph_, graph_.nodes[position], views_.strides, storage_.tensor_bits, gradient_};
   }
   [[nodiscard]] std::int64_t size_bytes(TensorId id) const {
-    constexpr int kBitsPerByte = 8;
-    return (graph_.tensors[id].num_elements() * storage_.tensor_bits[id] + kBitsPerByte - 1) / kBitsPerByte;
+    return stored_bytes(graph_.tensors[id], storage_.tensor_bits[id]);
   }
   [[nodiscard]] std::int32_t last_step() const { return plan_.num_steps - 1; }
 

@@ -142,10 +142,6 @@ void add_input(const EagerNode& eager, std::size_t index, std::vector<TensorId>&
   if (eager.has_input(index)) ids.push_back(eager.node.inputs[index]);
 }
 
-bool asks_gradient(const EagerNode& eager, std::size_t index) {
-  return eager.has_input(index) && eager.requires_gradient[eager.node.inputs[index]];
-}
-
 }  // namespace
 
 std::vector<TensorId> saved_tensors(const EagerNode& eager) {
@@ -176,11 +172,11 @@ std::vector<TensorId> saved_tensors(const EagerNode& eager) {
       if (kSavedOf[static_cast<std::size_t>(node.op)] == Saved::all_and_output) add_output(0);
       break;
     case Saved::factors:
-      if (asks_gradient(eager, 1)) add_input(eager, 0, ids);
-      if (asks_gradient(eager, 0)) add_input(eager, 1, ids);
+      if (eager.asks_gradient(1)) add_input(eager, 0, ids);
+      if (eager.asks_gradient(0)) add_input(eager, 1, ids);
       break;
     case Saved::quotient:
-      if (asks_gradient(eager, 1)) add_input(eager, 0, ids);
+      if (eager.asks_gradient(1)) add_input(eager, 0, ids);
       add_input(eager, 1, ids);
       break;
     case Saved::power:
