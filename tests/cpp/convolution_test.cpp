@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "derive.h"
 
 namespace latpred::testing {
@@ -82,12 +84,28 @@ TEST(Convolution, refusals) {
        conv,
        {{1, 6, 8, 8}, {8, 6, 3, 3}},
        {{"group", std::int64_t{2}}},
-       {"6 channels", "6 x 2 groups = 12"}},
+       {"6 channels", "6 in each of 2 groups"}},
       {"output channels",
        conv,
        {{1, 6, 8, 8}, {5, 3, 3, 3}},
        {{"group", std::int64_t{2}}},
        {"5 output channels", "2 groups"}},
+      {"more groups than channels",
+       conv,
+       {{1, 6, 8, 8}, {8, 6, 3, 3}},
+       {{"group", std::int64_t{7}}},
+       {"6 channels", "7 groups"}},
+      {"hostile dilation",
+       conv,
+       {{1, 1, 8, 8}, {1, 1, 3, 3}},
+       {{"dilations", Shape{std::int64_t{1} << 62, 1}}},
+       {"'dilations'", "too large"}},
+      {"hostile pads",
+       conv,
+       {{1, 1, 8, 8}, {1, 1, 3, 3}},
+       {{"pads", Shape{std::numeric_limits<std::int64_t>::max(), 1, 1, 1}}},
+       {"'pads'", "too large"}},
+      {"hostile image", conv, {{1, 1, std::int64_t{1} << 61}, {1, 1, 3}}, {}, {"no window slides"}},
       {"no group", conv, {{1, 6, 8, 8}, {5, 3, 3, 3}}, {{"group", std::int64_t{0}}}, {"'group'", "got 0"}},
       {"window too large", conv, {{1, 1, 2, 8}, {1, 1, 3, 3}}, {}, {"spans 3", "has 2"}},
       {"zero stride", conv, {{1, 1, 8, 8}, {1, 1, 3, 3}}, {{"strides", Shape{0, 1}}}, {"'strides'", "[0, 1]"}},

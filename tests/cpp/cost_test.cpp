@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph_maker.h"
+#include "latpred/error.h"
 
 namespace latpred::testing {
 namespace {
@@ -213,6 +216,16 @@ TEST(Cost, classical_models_keep_weights_in_attributes) {
   const auto rows = [](GraphMaker& g) { return std::vector{g.input({6, 4})}; };
   const GraphMaker::Settings settings{{"coefficients", std::vector<double>(12, 0.5)}};
   EXPECT_EQ(count(linear_regressor, rows, {{6, 3}}, settings).cost.macs, 6 * 4 * 3);
+}
+
+TEST(Cost, hostile_sizes_are_refused) {
+  GraphMaker maker;
+  const TensorId a = maker.input({std::int64_t{1} << 58});
+  const TensorId b = maker.input({std::int64_t{1} << 58});
+  std::vector<TensorId> many(9, a);
+  std::generate(many.begin(), many.end(), [&] { return maker.input({std::int64_t{1} << 58}); });
+  EXPECT_NO_THROW((void)maker.node(add, {a, b}, {std::int64_t{1} << 58}));
+  EXPECT_THROW((void)maker.node(OperatorId::sum, many, {std::int64_t{1} << 58}), ShapeError);
 }
 
 TEST(Cost, unknown_operators_count_as_memory_traffic) {

@@ -1,10 +1,15 @@
 #include "operators/attention_sizes.h"
 
+#include <algorithm>
+
 #include "latpred/error.h"
 #include "latpred/text.h"
 
 namespace latpred {
 namespace {
+
+// Beyond any real network: keeps the arithmetic on hostile files from overflowing.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 struct Call {
   const Attributes& attributes;
@@ -21,13 +26,15 @@ struct Call {
   }
   [[nodiscard]] std::int64_t heads(std::string_view name) const {
     const std::int64_t count = attributes.integer(name, 0);
+    if (count > kMaxSize) throw ShapeError(concat("attribute '", name, "' is too large: ", count));
     if (count <= 0) throw ShapeError(concat("attribute '", name, "' must be at least 1, got ", count));
     return count;
   }
 };
 
 std::int64_t divided(std::int64_t size, std::int64_t heads, const char* what) {
-  if (size % heads != 0) throw ShapeError(concat(what, " size ", size, " is no multiple of ", heads, " heads"));
+  if (size % heads != 0 || size < heads)
+    throw ShapeError(concat(what, " size ", size, " is no multiple of ", heads, " heads"));
   return size / heads;
 }
 
@@ -113,6 +120,10 @@ AttentionSizes projected(const Call& call, const Shape& weights, std::int64_t to
   sizes.q_heads = sizes.kv_heads = call.heads("num_heads");
   std::vector<std::int64_t> widths = call.attributes.integers("qkv_hidden_sizes");
   if (widths.empty()) widths.assign(3, divided(weights[1], 3, "weight"));
+  const auto too_large = [&](std::int64_t width) { return width < 0 || width > weights[1]; };
+  if (weights[1] > kMaxSize || std::any_of(widths.begin(), widths.end(), too_large)) {
+    throw ShapeError(concat("weights ", shape_text(weights), " cannot be split into ", shape_text(widths)));
+  }
   if (widths.size() != 3 || widths[0] + widths[1] + widths[2] != weights[1]) {
     throw ShapeError(concat("qkv_hidden_sizes ", shape_text(widths), " do not add up to the ", weights[1],
                             " columns of the weights"));
@@ -153,6 +164,9 @@ AttentionSizes multi_head_attention(const Call& call) {
   sizes.q_heads = sizes.kv_heads = call.heads("num_heads");
   const Shape* query = call.find(0);
   if (query != nullptr && query->size() == 5) {  // [batch, length, heads, 3, size]
+    if ((*query)[2] != sizes.q_heads) {
+      throw ShapeError(concat("query ", shape_text(*query), " does not have ", sizes.q_heads, " heads"));
+    }
     sizes.batch = (*query)[0];
     sizes.q_length = sizes.new_length = (*query)[1];
     sizes.head_size = sizes.value_size = (*query)[4];
@@ -237,7 +251,12 @@ AttentionSizes attention_sizes(OperatorId op, std::string_view source_operator, 
                                const std::vector<const Shape*>& inputs) {
   for (const Row& row : kRows) {
     if (row.op == op && (row.source_operator.empty() || row.source_operator == source_operator)) {
-      return row.read({attributes, inputs});
+      const AttentionSizes sizes = row.read({attributes, inputs});
+      for (const std::int64_t size : {sizes.batch, sizes.q_heads, sizes.kv_heads, sizes.q_length, sizes.new_length,
+                                      sizes.past_length, sizes.head_size, sizes.value_size}) {
+        if (size > kMaxSize) throw ShapeError(concat("a size of ", size, " is more than attention can have"));
+      }
+      return sizes;
     }
   }
   throw InvalidArgumentError(concat("operator '", operator_row(op).name, "' is no attention"));

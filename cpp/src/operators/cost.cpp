@@ -2,7 +2,9 @@
 #include <cmath>
 #include <set>
 
+#include "latpred/error.h"
 #include "latpred/operators.h"
+#include "latpred/text.h"
 #include "operators/attention_sizes.h"
 #include "operators/products.h"
 #include "operators/recurrent_sizes.h"
@@ -70,16 +72,17 @@ double of_attention(const Graph& graph, const Node& node) {
   const Gemm scores = products_of(graph, node).front();
   double flops = (kFlopsPerScore + (sizes.has_mask ? 1 : 0)) * scores.batch * scores.m * scores.n;
   if (sizes.has_bias) {
-    const auto heads = static_cast<double>(sizes.batch * sizes.q_heads);
-    flops += heads * static_cast<double>(sizes.q_length * sizes.head_size +
-                                         sizes.new_length * (sizes.head_size + sizes.value_size));
+    const double heads = static_cast<double>(sizes.batch) * static_cast<double>(sizes.q_heads);
+    const auto head_size = static_cast<double>(sizes.head_size);
+    flops += heads * (static_cast<double>(sizes.q_length) * head_size +
+                      static_cast<double>(sizes.new_length) * (head_size + static_cast<double>(sizes.value_size)));
   }
   return flops;
 }
 
 double of_recurrent(const Graph& graph, const Node& node) {
   const RecurrentSizes sizes = recurrent_sizes(node.op, node.attributes, input_shapes(graph, node));
-  return kFlopsPerGate * static_cast<double>(sizes.length * sizes.batch * sizes.directions) *
+  return kFlopsPerGate * static_cast<double>(sizes.length * sizes.directions) * static_cast<double>(sizes.batch) *
          static_cast<double>(sizes.gates * sizes.hidden);
 }
 
@@ -188,6 +191,13 @@ bool is_embedding_table(const Node& node, std::size_t index) {
   return node.op == OperatorId::embed_layer_norm && index >= 2 && index <= 4;
 }
 
+// Sizes of hostile files may add up to more than 2^63 bytes.
+void add_bytes(const Node& node, std::int64_t bytes, std::int64_t& sum) {
+  if (__builtin_add_overflow(sum, bytes, &sum)) {
+    throw ShapeError(concat("node '", node.name, "' moves more than 2^63 bytes"), {.node = node.name});
+  }
+}
+
 }  // namespace
 
 Cost cost_of(const Graph& graph, const Node& node) {
@@ -199,7 +209,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
 
   std::int64_t output_bytes = 0;
   for (const TensorId id : node.outputs) {
-    if (id != kAbsent) output_bytes += graph.tensors[id].size_bytes();
+    if (id != kAbsent) add_bytes(node, graph.tensors[id].size_bytes(), output_bytes);
   }
   cost.bytes_out = output_bytes;
   // A tensor that stands twice among the inputs is read once.
@@ -214,7 +224,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
       const Tensor* out = output_tensor(graph, node, 0);
       if (out != nullptr) bytes = std::min(bytes, out->size_bytes());
     }
-    (tensor.is_weight() ? cost.weight_bytes : cost.bytes_in) += bytes;
+    add_bytes(node, bytes, tensor.is_weight() ? cost.weight_bytes : cost.bytes_in);
   }
   return cost;
 }

@@ -134,7 +134,7 @@ std::vector<Gemm> attention(const Graph& graph, const Node& node) {
   if (node.op == OperatorId::group_query_attention && present != nullptr && present->shape.size() == 4) {
     sizes.past_length = std::max<std::int64_t>(0, present->shape[2] - sizes.new_length);
   }
-  const double heads = as_double(sizes.batch * sizes.q_heads);
+  const double heads = as_double(sizes.batch) * as_double(sizes.q_heads);
   const double q_length = as_double(sizes.q_length);
   const double kv_length = as_double(sizes.kv_length());
   std::vector<Gemm> result{{heads, q_length, kv_length, as_double(sizes.head_size)},
@@ -148,7 +148,7 @@ std::vector<Gemm> attention(const Graph& graph, const Node& node) {
 std::vector<Gemm> linear_attention(const Graph& graph, const Node& node) {
   const AttentionSizes sizes =
       attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node));
-  const double steps = as_double(sizes.batch * sizes.q_length);
+  const double steps = as_double(sizes.batch) * as_double(sizes.q_length);
   const double head_size = as_double(sizes.head_size);
   const double value_size = as_double(sizes.value_size);
   const Gemm read{steps * as_double(sizes.q_heads), 1, value_size, head_size};

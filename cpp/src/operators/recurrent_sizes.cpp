@@ -8,6 +8,9 @@
 namespace latpred {
 namespace {
 
+// Beyond any real network: keeps the arithmetic on hostile files from overflowing.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+
 const Shape& three_dimensional(const std::vector<const Shape*>& inputs, std::size_t index, const char* what) {
   if (index >= inputs.size() || inputs[index] == nullptr) {
     throw ShapeError(concat("input ", index, " (", what, ") is missing"));
@@ -32,6 +35,9 @@ RecurrentSizes recurrent_sizes(OperatorId op, const Attributes& attributes, cons
   sizes.directions = attributes.text("direction", "forward") == "bidirectional" ? 2 : 1;
   sizes.gates = op == OperatorId::lstm ? 4 : op == OperatorId::gru ? 3 : 1;
   sizes.hidden = attributes.integer("hidden_size", r[2]);
+  for (const std::int64_t size : {sizes.length, sizes.batch, sizes.input, sizes.hidden}) {
+    if (size < 0 || size > kMaxSize) throw ShapeError(concat("a size of ", size, " is out of range"));
+  }
   const std::int64_t rows = sizes.gates * sizes.hidden;
   const Shape expected_w{sizes.directions, rows, sizes.input};
   const Shape expected_r{sizes.directions, rows, sizes.hidden};

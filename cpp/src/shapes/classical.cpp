@@ -15,7 +15,10 @@ std::int64_t rows_of(const RuleContext& context) {
   return x.size() == 2 ? x[0] : 1;
 }
 
-std::int64_t features_of(const RuleContext& context) { return context.shape(0).back(); }
+std::int64_t features_of(const RuleContext& context) {
+  (void)rows_of(context);
+  return context.shape(0).back();
+}
 
 // Entries of a list attribute, whatever their type.
 std::int64_t count_of(const RuleContext& context, std::string_view name) {
@@ -116,7 +119,11 @@ void feature_vectorizer(RuleContext& context) {
     context.fail(concat("'inputdimensions' has ", widths.size(), " entries for ", context.num_inputs(), " inputs"));
   }
   std::int64_t width = 0;
-  for (const std::int64_t part : widths) width += part;
+  for (const std::int64_t part : widths) {
+    if (part < 0 || __builtin_add_overflow(width, part, &width)) {
+      context.fail(concat("'inputdimensions' ", shape_text(widths), " cannot be added up"));
+    }
+  }
   const Shape& first = context.shape(0);
   context.set_output(0, DType::float32, {first.empty() ? 1 : first[0], width});
 }

@@ -25,6 +25,7 @@ Sides sides_of(const RuleContext& context) {
   }
   const std::int64_t groups = context.attributes().integer("group", 1);
   if (groups < 1) context.fail(concat("'group' must be at least 1, got ", groups));
+  if (groups > std::max<std::int64_t>(x[1], 1)) context.fail(concat(x[1], " channels cannot make ", groups, " groups"));
   const Shape kernel = context.attributes().integers("kernel_shape");
   if (!kernel.empty() && kernel != spatial(weight)) {
     context.fail(concat("kernel_shape ", shape_text(kernel), " is not that of the weight ", shape_text(weight)));
@@ -44,9 +45,9 @@ void check_bias(const RuleContext& context, std::int64_t out_channels) {
 // Weight [Cout, Cin / groups, window].
 Shape forward_shape(const RuleContext& context) {
   const auto [x, weight, groups] = sides_of(context);
-  if (x[1] != weight[1] * groups) {
-    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[1], " x ",
-                        groups, " groups = ", weight[1] * groups));
+  if (x[1] % groups != 0 || x[1] / groups != weight[1]) {
+    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[1],
+                        " in each of ", groups, groups == 1 ? " group" : " groups"));
   }
   if (weight[0] % groups != 0) {
     context.fail(concat(weight[0], " output channels cannot be split into ", groups, " groups"));
@@ -81,10 +82,7 @@ void conv_transpose(RuleContext& context) {
   check_bias(context, result[1]);
   const std::size_t count = input.size();
   const Window window = window_of(context, spatial(weight), input);
-  Shape extra = context.attributes().integers("output_padding");
-  if (extra.empty()) extra.assign(count, 0);
-  if (extra.size() != count)
-    context.fail(concat("'output_padding' ", shape_text(extra), " must have ", count, " entries"));
+  const Shape extra = per_axis(context, "output_padding", count, 0, 0);
   Shape wanted = context.attributes().integers("output_shape");
   if (wanted.size() == count + 2) wanted = spatial(wanted);  // some files put batch and channels before it
   if (!wanted.empty() && wanted.size() != count) {

@@ -64,7 +64,8 @@ void qlinear_concat(RuleContext& context) {
     if (operand.size() != result.size()) {
       context.fail(concat(shape_text(operand), " cannot be joined to ", shape_text(result)));
     }
-    const std::int64_t joined = result[axis] + operand[axis];
+    std::int64_t joined = 0;
+    if (__builtin_add_overflow(result[axis], operand[axis], &joined)) context.fail("the joined tensor is too large");
     operand[axis] = result[axis];
     if (operand != result) {
       context.fail(

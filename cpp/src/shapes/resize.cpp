@@ -4,6 +4,7 @@
 #include <string>
 
 #include "latpred/text.h"
+#include "shapes/fold.h"
 #include "shapes/rules.h"
 #include "shapes/window.h"
 
@@ -25,12 +26,12 @@ void check_count(const RuleContext& context, std::string_view what, std::size_t 
   if (found != wanted) context.fail(concat("'", what, "' has ", found, " entries, expected ", wanted));
 }
 
-std::int64_t rounded(double size) { return static_cast<std::int64_t>(std::floor(size + 0.5)); }
+std::int64_t rounded(double size) { return to_integer(std::floor(size + 0.5)); }
 
 // A size that was the input's when the file was saved follows the input: a baked-in batch.
 std::int64_t followed(const RuleContext& context, std::int64_t axis, std::int64_t size) {
   const Shape* saved = context.saved_input_shape(0);
-  return saved != nullptr && (*saved)[axis] == size ? context.shape(0)[axis] : size;
+  return saved != nullptr && saved->at(axis) == size ? context.shape(0)[axis] : size;
 }
 
 void resize_to(RuleContext& context, Shape sizes) {
@@ -65,7 +66,7 @@ void scale_by(RuleContext& context, const std::vector<double>& scales, const std
     if (!regions.empty()) extent *= regions[axes.size() + i] - regions[i];
     // Scales are stored as float32, whose error must not cost an element: 1.2 x 10 is 12.
     const auto exact = static_cast<float>(extent) * static_cast<float>(scales[i]);
-    result[axes[i]] = static_cast<std::int64_t>(std::floor(exact));
+    result[axes[i]] = to_integer(std::floor(exact));
   }
   context.set_output(0, context.dtype(0), result);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "latpred/text.h"
 #include "shapes/broadcast.h"
@@ -23,7 +24,7 @@ void string_normalizer(RuleContext& context) {
 
 void string_split(RuleContext& context) {
   const std::int64_t most_splits = context.attributes().integer("maxsplit", -1);
-  if (most_splits < 0) {
+  if (most_splits < 0 || most_splits == std::numeric_limits<std::int64_t>::max()) {
     context.fail("how many parts a string has depends on the data; set 'maxsplit' to bound it");
   }
   Shape parts = context.shape(0);
@@ -42,7 +43,9 @@ void tf_idf_vectorizer(RuleContext& context) {
   if (columns.empty()) context.fail("needs 'ngram_indexes'");
   Shape result = context.shape(0);
   if (result.size() > 2) context.fail(concat("input ", shape_text(result), " must have at most 2 dimensions"));
-  const std::int64_t count = *std::max_element(columns.begin(), columns.end()) + 1;
+  const std::int64_t last = *std::max_element(columns.begin(), columns.end());
+  if (last == std::numeric_limits<std::int64_t>::max()) context.fail(concat("column ", last, " is too large"));
+  const std::int64_t count = last + 1;
   if (result.empty()) {
     result = {count};
   } else {

@@ -8,6 +8,10 @@
 namespace latpred::shapes {
 namespace {
 
+std::int64_t ceil_divided(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
 Shape per_axis(const RuleContext& context, std::string_view name, std::size_t count, std::int64_t fallback,
                std::int64_t smallest) {
   Shape sizes = context.attributes().integers(name);
@@ -17,13 +21,10 @@ Shape per_axis(const RuleContext& context, std::string_view name, std::size_t co
   }
   for (const std::int64_t size : sizes) {
     if (size < smallest) context.fail(concat("'", name, "' ", shape_text(sizes), " must be at least ", smallest));
+    if (size > kMaxWindowSetting) context.fail(concat("'", name, "' ", shape_text(sizes), " is too large"));
   }
   return sizes;
 }
-
-std::int64_t ceil_divided(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
@@ -38,6 +39,10 @@ Window window_of(const RuleContext& context, const Shape& kernel, const Shape& i
                 .dilations = per_axis(context, "dilations", count, 1, 1)};
   for (const std::int64_t size : kernel) {
     if (size < 1) context.fail(concat("the window ", shape_text(kernel), " must be at least 1"));
+    if (size > kMaxWindowSetting) context.fail(concat("the window ", shape_text(kernel), " is too large"));
+  }
+  for (const std::int64_t size : input) {
+    if (size < 0 || size > kMaxExtent) context.fail(concat("no window slides over ", shape_text(input)));
   }
   const std::string auto_pad = context.attributes().text("auto_pad", "NOTSET");
   if (auto_pad == "NOTSET" || auto_pad.empty()) {
@@ -45,6 +50,11 @@ Window window_of(const RuleContext& context, const Shape& kernel, const Shape& i
     if (pads.empty()) pads.assign(2 * count, 0);
     if (pads.size() != 2 * count) {
       context.fail(concat("'pads' ", shape_text(pads), " must have ", 2 * count, " entries"));
+    }
+    for (const std::int64_t pad : pads) {
+      if (pad < -kMaxWindowSetting || pad > kMaxWindowSetting) {
+        context.fail(concat("'pads' ", shape_text(pads), " are too large"));
+      }
     }
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(count);
     window.pads_begin.assign(pads.begin(), middle);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "shapes/rule.h"
 
@@ -14,6 +15,14 @@ struct Window {
   Shape pads_begin;
   Shape pads_end;
 };
+
+// Beyond any real window or image: keeps the arithmetic on hostile files from overflowing.
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxWindowSetting = std::int64_t{1} << 30;
+
+// The list attribute `name` with `count` entries from `smallest` to kMaxWindowSetting; all `fallback` where absent.
+[[nodiscard]] Shape per_axis(const RuleContext& context, std::string_view name, std::size_t count,
+                             std::int64_t fallback, std::int64_t smallest);
 
 // From the attributes; the spatial sizes `input` decide the pads where auto_pad does. Throws ShapeError where a list
 // has the wrong length or a size is not positive.
