@@ -43,7 +43,8 @@ Shape joined(const RuleContext& context, const std::vector<Shape>& shapes, std::
     bool fits = shape.size() == result.size();
     for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == at || shape[i] == result[i];
     if (!fits || __builtin_add_overflow(result[at], shape[at], &result[at])) {
-      context.fail(concat("cannot join ", shape_text(shapes.front()), " and ", shape_text(shape), " along axis ", axis));
+      context.fail(
+          concat("cannot join ", shape_text(shapes.front()), " and ", shape_text(shape), " along axis ", axis));
     }
   }
   return result;

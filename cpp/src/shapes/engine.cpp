@@ -1,6 +1,7 @@
 #include "shapes/engine.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
@@ -10,7 +11,7 @@ namespace {
 
 // Guards against files made to exhaust us.
 constexpr int kMaxBodyDepth = 64;
-constexpr std::int64_t kMaxVisits = 4'000'000;  // twice the readers' limit on statements
+constexpr std::int64_t kMaxBodyVisits = 100'000;  // statements in bodies, each as often as it is written out
 
 // Run again they give something else, so that no runtime folds them away.
 bool is_random(OperatorId op) {
@@ -109,9 +110,7 @@ void Engine::set_inputs() {
     const Variable& variable = program_.variables[id];
     Slot& slot = slots_[id];
     slot.is_set = true;
-    slot.known = {.dtype = variable.dtype,
-                  .has_shape = true,
-                  .shape = (saved_ == nullptr ? sizes_.saved : sizes_.asked)[k]};
+    slot.known = {.dtype = variable.dtype, .has_shape = true, .shape = sizes_.asked[k]};
     if (variable.is_sequence) {
       slot.is_open = true;  // nobody says how many elements it has
       continue;
@@ -135,8 +134,9 @@ void Engine::walk(const Block& block) {
 }
 
 void Engine::visit(const Statement& statement) {
-  if (++visits_ > kMaxVisits) {
-    throw ShapeError(concat("unrolled, the network has more than ", grouped_digits(kMaxVisits), " operators"));
+  if (depth_ > 1 && ++body_visits_ > kMaxBodyVisits) {
+    throw InvalidArgumentError(concat("written out, the bodies of its branches and loops have more than ",
+                                      grouped_digits(kMaxBodyVisits), " operators"));
   }
   for (const VariableId id : statement.inputs) {
     if (id != kAbsent && !slots_.at(id).is_set) {
@@ -173,6 +173,9 @@ void Engine::visit(const Statement& statement) {
     const std::string message = error.what();
     if (message.find("re-export") != std::string::npos) throw;
     refuse_batch(statement.name, message);
+  } catch (const std::out_of_range&) {
+    throw ShapeError(concat(name_of(statement), ": one of its inputs has fewer elements than it declares"),
+                     {.node = statement.name, .op = statement.source_operator});
   }
 }
 
@@ -205,8 +208,8 @@ void Engine::apply_rule(const Statement& statement, Rule rule) {
   }
   for (std::size_t i = 0; i < statement.outputs.size(); ++i) {
     if (statement.outputs[i] != kAbsent && !context.outputs()[i].has_shape) {
-      throw ShapeError(concat("its output ", i, " '", name_of(statement.outputs[i]),
-                              "' is more than this operator gives"));
+      throw ShapeError(
+          concat("its output ", i, " '", name_of(statement.outputs[i]), "' is more than this operator gives"));
     }
   }
   place(statement, std::move(context.outputs()), !is_random(statement.op));
@@ -247,7 +250,7 @@ void Engine::check_declared(const Statement& statement) {
 // In a file with a number for its batch, what it declares holds at that batch only.
 std::optional<Shape> Engine::declared_now(const Variable& variable) const {
   if (saved_ != nullptr && sizes_.is_static) return std::nullopt;
-  auto shape = declared_shape(variable, saved_ == nullptr ? sizes_.saved_symbols : sizes_.symbols);
+  auto shape = declared_shape(variable, sizes_.symbols);
   // Exporters write 0 for a size that they do not know.
   if (shape && std::find(shape->begin(), shape->end(), 0) != shape->end()) return std::nullopt;
   return shape;
@@ -332,6 +335,19 @@ void Engine::bind(VariableId variable, Slot slot) {
   if (variable == kAbsent) return;
   slot.is_set = true;
   slots_.at(variable) = std::move(slot);
+}
+
+Engine::Mark Engine::mark() const {
+  return {graph_.nodes.size(), graph_.warnings.size(), open_statements_.size(), prefix_, repeat_, depth_};
+}
+
+void Engine::rewind(const Mark& mark) {
+  graph_.nodes.resize(mark.num_nodes);
+  graph_.warnings.resize(mark.num_warnings);
+  open_statements_.resize(mark.num_open);
+  prefix_ = mark.prefix;
+  repeat_ = mark.repeat;
+  depth_ = mark.depth;
 }
 
 void Engine::refuse_batch(const std::string& where, const std::string& why) const {

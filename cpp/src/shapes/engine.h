@@ -17,12 +17,13 @@ namespace latpred::shapes {
 struct Slot {
   Known known;
   bool is_set = false;
-  bool is_stored = false;      // fixed before the network runs: from the file, or computed from sizes and stored content
+  bool is_stored = false;  // fixed before the network runs: from the file, or computed from sizes and stored content
   bool depends_on_sizes = false;  // stored, but computed from the sizes of the inputs: no trained weight
   bool is_open = false;           // made by an operator whose output sizes nobody knows
-  DType stored_dtype = DType::undefined;  // the type in the file, where folded operators changed it (dequantised weights)
-  TensorId tensor = kAbsent;              // of an activation
-  std::int32_t storage = -1;              // of stored content: slots that share it share a tensor
+  DType stored_dtype =
+      DType::undefined;       // the type in the file, where folded operators changed it (dequantised weights)
+  TensorId tensor = kAbsent;  // of an activation
+  std::int32_t storage = -1;  // of stored content: slots that share it share a tensor
   std::shared_ptr<const std::vector<Slot>> elements;  // of a sequence
 };
 
@@ -49,6 +50,17 @@ class Engine {
   [[nodiscard]] std::string name_of(const Statement& statement) const;
   [[nodiscard]] const std::string& name_of(VariableId variable) const;
   Slot& slot(VariableId variable);
+  // Where the walk stands, to come back to when an attempt at a body fails.
+  struct Mark {
+    std::size_t num_nodes;
+    std::size_t num_warnings;
+    std::size_t num_open;
+    std::string prefix;
+    std::int64_t repeat;
+    int depth;
+  };
+  [[nodiscard]] Mark mark() const;
+  void rewind(const Mark& mark);
   [[nodiscard]] const Slot& input_slot(const Statement& statement, std::size_t index);  // throws where absent
   void bind(VariableId variable, Slot slot);
   [[noreturn]] void refuse_batch(const std::string& where, const std::string& why) const;
@@ -106,9 +118,9 @@ class Engine {
   std::vector<Slot> slots_;   // by variable
   std::vector<TensorId> storage_tensors_;
   std::vector<std::pair<const Statement*, std::string>> open_statements_;  // without a rule, sizes unknown
-  std::string prefix_;        // names of the bodies around the current statement
-  std::int64_t repeat_ = 1;   // how often the current body runs
-  std::int64_t visits_ = 0;
+  std::string prefix_;       // names of the bodies around the current statement
+  std::int64_t repeat_ = 1;  // how often the current body runs
+  std::int64_t body_visits_ = 0;
   int depth_ = 0;
   std::unordered_set<std::string> warned_;
   Graph graph_;

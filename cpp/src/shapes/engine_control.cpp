@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
@@ -48,8 +49,8 @@ void Engine::conditional(const Statement& statement) {
   const auto take = [&](std::size_t branch) {
     const Block& body = statement.bodies[branch];
     if (body.outputs.size() < statement.outputs.size()) {
-      throw ShapeError(concat("its branch gives ", body.outputs.size(), " outputs, ", statement.outputs.size(),
-                              " are read"));
+      throw ShapeError(
+          concat("its branch gives ", body.outputs.size(), " outputs, ", statement.outputs.size(), " are read"));
     }
     prefix_ = outer + statement.name + "/";
     walk(body);
@@ -65,29 +66,38 @@ void Engine::conditional(const Statement& statement) {
     keep(take(*condition != 0 ? 0 : 1));
     return;
   }
-  const std::size_t start = graph_.nodes.size();
   struct Branch {
     std::vector<Slot> outputs;
     std::vector<Node> nodes;
     Cost cost;
   };
-  std::vector<Branch> branches;
+  const Mark start = mark();
+  std::optional<Branch> branches[2];
+  std::optional<ShapeError> misfit;
   for (std::size_t k = 0; k < 2; ++k) {
-    Branch branch{.outputs = take(k)};
-    const auto first = graph_.nodes.begin() + static_cast<std::ptrdiff_t>(start);
-    branch.nodes.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.nodes.end()));
-    graph_.nodes.resize(start);
-    for (const Node& node : branch.nodes) branch.cost += cost_of(graph_, node);
-    branches.push_back(std::move(branch));
+    try {
+      Branch branch{.outputs = take(k)};
+      const auto first = graph_.nodes.begin() + static_cast<std::ptrdiff_t>(start.num_nodes);
+      branch.nodes.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.nodes.end()));
+      for (const Node& node : branch.nodes) branch.cost += cost_of(graph_, node);
+      graph_.nodes.resize(start.num_nodes);
+      branches[k] = std::move(branch);
+    } catch (const ShapeError& error) {  // at these sizes the network cannot go this way
+      if (misfit) throw *misfit;
+      misfit = error;
+      rewind(start);
+    }
   }
   const auto weight = [](const Cost& cost) {
     return std::pair(cost.flops, static_cast<double>(cost.bytes_in) + static_cast<double>(cost.bytes_out));
   };
-  const std::size_t chosen = weight(branches[1].cost) > weight(branches[0].cost) ? 1 : 0;
-  std::move(branches[chosen].nodes.begin(), branches[chosen].nodes.end(), std::back_inserter(graph_.nodes));
-  keep(std::move(branches[chosen].outputs));
-  graph_.warnings.push_back(concat(name_of(statement), ": its condition depends on the data; predicted for the costlier ",
-                                   chosen == 0 ? "'then'" : "'else'", " branch"));
+  const bool takes_else = !branches[0] || (branches[1] && weight(branches[1]->cost) > weight(branches[0]->cost));
+  Branch& chosen = *branches[takes_else ? 1 : 0];
+  std::move(chosen.nodes.begin(), chosen.nodes.end(), std::back_inserter(graph_.nodes));
+  keep(std::move(chosen.outputs));
+  graph_.warnings.push_back(concat(name_of(statement), ": its condition depends on the data; predicted for ",
+                                   misfit ? "the only branch that fits these sizes, " : "the costlier branch, ",
+                                   takes_else ? "'else'" : "'then'"));
 }
 
 }  // namespace latpred::shapes

@@ -171,7 +171,8 @@ void Engine::finish() {
     if (!output.is_set) throw ShapeError(concat("nothing makes the output '", name_of(id), "'"));
     if (output.is_open) throw ShapeError(concat("the sizes of the output '", name_of(id), "' cannot be known"));
     if (output.elements != nullptr) {
-      for (Slot element : *output.elements) graph_.outputs.push_back(tensor_of(element, name_of(id), OperatorId::unknown, 0));
+      for (Slot element : *output.elements)
+        graph_.outputs.push_back(tensor_of(element, name_of(id), OperatorId::unknown, 0));
       continue;
     }
     Slot given = output;

@@ -40,7 +40,7 @@ bool same_sizes(const Slot& a, const Slot& b) {
 struct Engine::Loop {
   const Statement& statement;
   const Block& body;
-  bool has_condition;         // Loop
+  bool has_condition;  // Loop
   std::size_t num_states;
   std::vector<Slot> states;   // before the first turn
   std::vector<Slot> scanned;  // what Scan walks along, and the axis for each
@@ -48,7 +48,7 @@ struct Engine::Loop {
   std::vector<std::int64_t> stacked_axes;
   std::optional<std::int64_t> count;
   bool is_count_data = false;  // it has a number of turns, which only the data tell
-  std::int64_t batch = 0;  // of Scan's first version, whose tensors have a leading batch axis; 0: none
+  std::int64_t batch = 0;      // of Scan's first version, whose tensors have a leading batch axis; 0: none
 
   [[nodiscard]] std::size_t first_state_input() const { return has_condition ? 2 : 0; }
   [[nodiscard]] std::size_t first_state_output() const { return has_condition ? 1 : 0; }
@@ -64,7 +64,9 @@ void Engine::loop(const Statement& statement) {
   const std::size_t num_states = statement.inputs.size() < 2 ? 0 : statement.inputs.size() - 2;
   Loop loop{.statement = statement, .body = body, .has_condition = true, .num_states = num_states};
   for (std::size_t i = 0; i < num_states; ++i) loop.states.push_back(input_slot(statement, i + 2));
-  const auto given = [&](std::size_t index) { return index < statement.inputs.size() && statement.inputs[index] != kAbsent; };
+  const auto given = [&](std::size_t index) {
+    return index < statement.inputs.size() && statement.inputs[index] != kAbsent;
+  };
   if (given(0)) {
     loop.count = known_scalar(input_slot(statement, 0));
     loop.is_count_data = !loop.count;
@@ -127,25 +129,13 @@ void Engine::iterate(Loop& loop) {
                             ", which does not fit its ", loop.statement.inputs.size(), " inputs and ",
                             loop.statement.outputs.size(), " outputs"));
   }
-  const std::size_t num_nodes = graph_.nodes.size();
-  const std::size_t num_warnings = graph_.warnings.size();
-  const std::size_t num_open = open_statements_.size();
-  const std::string prefix = prefix_;
-  const std::int64_t repeat = repeat_;
-  const int depth = depth_;
-  bool is_done = false;
+  const Mark start = mark();
   try {
-    is_done = repeat_once(loop);
+    if (repeat_once(loop)) return;
   } catch (const ShapeError&) {
     // Some size needs the values of each turn: they are known when the loop is written out.
   }
-  if (is_done) return;
-  graph_.nodes.resize(num_nodes);
-  graph_.warnings.resize(num_warnings);
-  open_statements_.resize(num_open);
-  prefix_ = prefix;
-  repeat_ = repeat;
-  depth_ = depth;
+  rewind(start);
   unroll(loop);
 }
 
@@ -211,7 +201,8 @@ bool Engine::repeat_once(Loop& loop) {
   if (!loop.count) return false;
   const std::int64_t outer = repeat_;
   const std::int64_t turns = loop.batch > 0 ? *loop.count * loop.batch : *loop.count;
-  if (turns > 0 && __builtin_mul_overflow(repeat_, turns, &repeat_)) throw ShapeError("its turns are too many to count");
+  if (turns > 0 && __builtin_mul_overflow(repeat_, turns, &repeat_))
+    throw ShapeError("its turns are too many to count");
   const std::size_t num_nodes = graph_.nodes.size();
   std::vector<Slot> outputs = run_body(loop, loop.states, 0, false);
   repeat_ = outer;
@@ -286,7 +277,8 @@ void Engine::bind_results(Loop& loop, std::vector<Slot> states, const std::vecto
         shape.insert(shape.begin(), loop.batch);
         Slot whole = make_activation(name_of(results[i]), state.known.dtype, std::move(shape));
         const TensorId part = tensor_of(state, name_of(results[i]), loop.statement.op, i);
-        emit(loop.statement.op, loop.statement.source_operator, prefix_ + name_of(results[i]), {part}, {whole.tensor}, {});
+        emit(loop.statement.op, loop.statement.source_operator, prefix_ + name_of(results[i]), {part}, {whole.tensor},
+             {});
         state = std::move(whole);
       }
       bind(results[i], std::move(state));
@@ -301,7 +293,18 @@ void Engine::bind_results(Loop& loop, std::vector<Slot> states, const std::vecto
     if (axis < 0) axis += rank;
     shape.insert(shape.begin() + axis, count);
     if (loop.batch > 0) shape.insert(shape.begin(), loop.batch);
-    Slot whole = make_activation(name_of(results[i]), stacked[which].front().known.dtype, std::move(shape));
+    const DType dtype = stacked[which].front().known.dtype;
+    if (count == 0) {  // nothing makes it: its body never ran
+      Value nothing{.dtype = dtype, .shape = shape};
+      bind(results[i], {.known = {.dtype = dtype,
+                                  .has_shape = true,
+                                  .shape = shape,
+                                  .value = std::make_shared<const Value>(std::move(nothing))},
+                        .is_stored = true,
+                        .depends_on_sizes = true});
+      continue;
+    }
+    Slot whole = make_activation(name_of(results[i]), dtype, std::move(shape));
     std::vector<TensorId> parts;
     for (Slot part : stacked[which]) {
       if (!same_sizes(part, stacked[which].front())) throw ShapeError("stacks results of different sizes");

@@ -136,7 +136,8 @@ void Engine::split_to_sequence(const Statement& statement) {
     sizes = integers_of(*value);
     if (value->shape.empty()) {
       const std::int64_t part = sizes.empty() ? 0 : sizes.front();
-      if (part < 1 || size / part > kMaxFoldedElements) throw ShapeError(concat("cannot cut ", size, " into parts of ", part));
+      if (part < 1 || size / part > kMaxFoldedElements)
+        throw ShapeError(concat("cannot cut ", size, " into parts of ", part));
       sizes.clear();
       for (std::int64_t start = 0; start < size; start += part) sizes.push_back(std::min(part, size - start));
     }
@@ -194,8 +195,8 @@ void Engine::concat_from_sequence(const Statement& statement) {
     parts.push_back(tensor_of(element, name_of(statement.outputs.at(0)), OperatorId::concat, parts.size()));
   }
   const RuleContext context(statement, {});
-  Slot whole = make_activation(name_of(statement.outputs.at(0)), elements.front().known.dtype,
-                               joined(context, shapes, axis));
+  Slot whole =
+      make_activation(name_of(statement.outputs.at(0)), elements.front().known.dtype, joined(context, shapes, axis));
   Attributes attributes;
   attributes.set("axis", axis);
   emit(OperatorId::concat, statement.source_operator, prefix_ + statement.name, std::move(parts), {whole.tensor},

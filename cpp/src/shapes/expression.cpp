@@ -41,8 +41,8 @@ class Expression {
       if (!plus && !take("-")) break;
       const Number right = product(depth);
       std::int64_t result = 0;
-      if (!right || (plus ? __builtin_add_overflow(*left, *right, &result)
-                          : __builtin_sub_overflow(*left, *right, &result))) {
+      if (!right ||
+          (plus ? __builtin_add_overflow(*left, *right, &result) : __builtin_sub_overflow(*left, *right, &result))) {
         return std::nullopt;
       }
       left = result;

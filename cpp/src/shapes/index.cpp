@@ -84,8 +84,8 @@ void compress(RuleContext& context) {
       has_axis ? context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)) : 0);
   if (condition != nullptr) {
     const auto flags = integers_of(*condition);
-    result[axis] = std::min<std::int64_t>(result[axis], std::count_if(flags.begin(), flags.end(),
-                                                                     [](std::int64_t flag) { return flag != 0; }));
+    result[axis] = std::min<std::int64_t>(
+        result[axis], std::count_if(flags.begin(), flags.end(), [](std::int64_t flag) { return flag != 0; }));
   } else {
     context.warn("its output size depends on the data; its upper bound is used");
   }
@@ -122,8 +122,8 @@ void unique(RuleContext& context) {
     }
     return;
   }
-  const auto axis = static_cast<std::size_t>(
-      context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)));
+  const auto axis =
+      static_cast<std::size_t>(context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)));
   context.set_output(0, context.dtype(0), input);
   for (std::size_t k = 1; k < 4; ++k) context.set_output(k, DType::int64, {input[axis]});
 }

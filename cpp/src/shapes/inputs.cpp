@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 31;
 
+// What exporters write where they have no name for a dimension; two of these need not be equal.
+bool is_no_name(const std::string& symbol) { return symbol == "?" || symbol == "None" || symbol == "-1"; }
+
 std::string dimension_text(const Dimension& dimension) {
   if (dimension.size != kUnknownSize) return std::to_string(dimension.size);
   return dimension.symbol.empty() ? "?" : dimension.symbol;
@@ -72,7 +75,8 @@ class BatchAxis {
         return !dimensions.empty() && dimensions[0].size == kUnknownSize && dimensions[0].symbol.empty() ? 0 : -1;
       case Kind::symbol:
         for (std::size_t i = 0; i < dimensions.size(); ++i) {
-          if (dimensions[i].size == kUnknownSize && dimensions[i].symbol == symbol_) return static_cast<std::int64_t>(i);
+          if (dimensions[i].size == kUnknownSize && dimensions[i].symbol == symbol_)
+            return static_cast<std::int64_t>(i);
         }
         return -1;
     }
@@ -144,8 +148,8 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
   check_dtype(variable, *size);
   for (const std::int64_t one : size->sizes) {
     if (one < 1) {
-      throw InvalidArgumentError(concat("input '", variable.name, "': sizes must be >= 1, got ",
-                                        shape_text(size->sizes)));
+      throw InvalidArgumentError(
+          concat("input '", variable.name, "': sizes must be >= 1, got ", shape_text(size->sizes)));
     }
   }
   if (!variable.has_shape) {
@@ -156,7 +160,8 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
   const std::size_t num_open = dimensions.size() - (batch_position >= 0 ? 1 : 0);
   const auto mismatch = [&] {
     throw InvalidArgumentError(concat("input ", shape_text(size->sizes), " does not match ", declared_text(variable),
-                                      " in the file", batch_position >= 0 ? " (sizes are given without the batch)" : ""));
+                                      " in the file",
+                                      batch_position >= 0 ? " (sizes are given without the batch)" : ""));
   };
   if (size->sizes.size() != num_open) mismatch();
   std::size_t next = 0;
@@ -181,9 +186,10 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
     if (program.variables[id].is_stored) continue;
     result.variables.push_back(id);
     inputs.push_back(program.variables[id]);
-    if (request.batch == kSavedBatch) continue;
     for (Dimension& dimension : inputs.back().dimensions) {
-      if (dimension.size == 0) dimension.size = kUnknownSize;  // exporters write 0 for "any"
+      if (is_no_name(dimension.symbol)) dimension.symbol.clear();
+      // Exporters write 0 for "any" too.
+      if (dimension.size == 0 && request.batch != kSavedBatch) dimension.size = kUnknownSize;
     }
   }
   const BatchAxis axis(inputs);
@@ -235,15 +241,17 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
         saved.push_back(result.saved_batch);
         continue;
       }
-      const auto at_asked = dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.symbols);
-      const auto at_saved = dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.saved_symbols);
+      const auto at_asked =
+          dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.symbols);
+      const auto at_saved =
+          dimension.size != kUnknownSize ? dimension.size : evaluate(dimension.symbol, result.saved_symbols);
       if (!at_asked || !at_saved) break;
       asked.push_back(*at_asked);
       saved.push_back(*at_saved);
     }
     if (has_unknown_rank || asked.size() != dimensions[k].size()) {
-      throw InvalidArgumentError(concat("the sizes of input ", declared_text(variable), " are open: ",
-                                        all_inputs_text(inputs, axis)));
+      throw InvalidArgumentError(
+          concat("the sizes of input '", variable.name, "' are open: ", all_inputs_text(inputs, axis)));
     }
     result.asked.push_back(std::move(asked));
     result.saved.push_back(std::move(saved));

@@ -15,11 +15,11 @@ namespace latpred::shapes {
 struct InputSizes {
   std::int64_t asked_batch = 1;
   std::int64_t saved_batch = 1;
-  bool is_static = false;                    // the file has a number, no symbol, for its batch
-  std::string batch_input;                   // the first input that carries the batch; empty where none does
-  std::vector<VariableId> variables;         // the inputs that the caller gives: not stored in the file
-  std::vector<Shape> asked;                  // one for each of `variables`
-  std::vector<Shape> saved;                  // likewise
+  bool is_static = false;                             // the file has a number, no symbol, for its batch
+  std::string batch_input;                            // the first input that carries the batch; empty where none does
+  std::vector<VariableId> variables;                  // the inputs that the caller gives: not stored in the file
+  std::vector<Shape> asked;                           // one for each of `variables`
+  std::vector<Shape> saved;                           // likewise
   std::map<std::string, std::int64_t> symbols;        // what the file's symbols are at the asked batch
   std::map<std::string, std::int64_t> saved_symbols;  // and at the saved one
 };

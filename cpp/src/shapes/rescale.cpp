@@ -1,6 +1,6 @@
+#include "shapes/rescale.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
-#include "shapes/rescale.h"
 
 namespace latpred::shapes {
 namespace {
@@ -39,7 +39,8 @@ std::optional<Shape> rescaled_reshape(const RuleContext& context, const std::opt
   if (literal && !batch->is_static) return std::nullopt;
   const auto grown = scaled_dimension(*saved_input, context.shape(0), *batch);
   if (!grown || element_count(*saved_input) == 0) return std::nullopt;
-  const std::int64_t before = element_count({saved_input->begin(), saved_input->begin() + static_cast<std::ptrdiff_t>(*grown)});
+  const std::int64_t before =
+      element_count({saved_input->begin(), saved_input->begin() + static_cast<std::ptrdiff_t>(*grown)});
   std::int64_t product = 1;
   for (std::size_t j = 0; j < saved_output->size(); ++j) {
     if (product == before) {

@@ -184,14 +184,8 @@ std::int64_t product(const RuleContext& context, std::int64_t a, std::int64_t b)
 
 void tile(RuleContext& context) {
   const Shape& input = context.shape(0);
-  auto repeats = context.parameter("repeats", 1);
+  const auto repeats = context.parameter("repeats", 1);
   if (!repeats) context.fail("its repeats are missing");
-  if (context.num_inputs() == 3) {  // opset 1: how often, and along which axis
-    const auto axis = context.parameter("axis", 2);
-    Sizes all(input.size(), 1);
-    all.at(static_cast<std::size_t>(context.normalized_axis(axis->at(0), context.rank(0)))) = repeats->at(0);
-    repeats = all;
-  }
   Shape extended = input;  // aten's repeat may add leading dimensions
   while (extended.size() < repeats->size()) extended.insert(extended.begin(), 1);
   if (repeats->size() != extended.size()) {

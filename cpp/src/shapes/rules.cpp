@@ -7,28 +7,10 @@ using RuleTable = const std::vector<RuleRow>& (*)();
 
 // A new family: its file, its line in rules.h, its line here.
 constexpr RuleTable kTables[] = {
-    attention_rules,
-    classical_rules,
-    concat_rules,
-    convolution_rules,
-    creation_rules,
-    detection_rules,
-    elementwise_rules,
-    index_rules,
-    loss_rules,
-    matmul_rules,
-    normalization_rules,
-    pooling_rules,
-    position_rules,
-    quantization_rules,
-    recurrent_rules,
-    reduction_rules,
-    reshape_rules,
-    resize_rules,
-    signal_rules,
-    slice_rules,
-    softmax_rules,
-    text_rules,
+    attention_rules,   classical_rules,    concat_rules,    convolution_rules, creation_rules,      detection_rules,
+    elementwise_rules, index_rules,        loss_rules,      matmul_rules,      normalization_rules, pooling_rules,
+    position_rules,    quantization_rules, recurrent_rules, reduction_rules,   reshape_rules,       resize_rules,
+    signal_rules,      slice_rules,        softmax_rules,   text_rules,
 };
 
 }  // namespace

@@ -41,8 +41,8 @@ void slice(RuleContext& context) {
   const std::size_t count = starts->size();
   if (ends->size() != count || (axes && axes->size() != count) || (steps && steps->size() != count) ||
       count > input.size()) {
-    context.fail(concat("its starts ", shape_text(*starts), ", ends ", shape_text(*ends), " do not fit ",
-                        shape_text(input)));
+    context.fail(
+        concat("its starts ", shape_text(*starts), ", ends ", shape_text(*ends), " do not fit ", shape_text(input)));
   }
   std::vector<Range> ranges(input.size());
   for (std::size_t i = 0; i < input.size(); ++i) ranges[i].count = input[i];

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "latpred/error.h"
+#include "latpred/program_builder.h"
+#include "latpred/shapes.h"
+#include "message_of.h"
+
+namespace latpred {
+namespace {
+
+// A network that was saved for a fixed batch: its inputs have numbers only.
+Program fixed(ProgramBuilder& net, std::int64_t batch) {
+  Program program = net.build();
+  for (const VariableId id : program.main.inputs) program.variables[id].dimensions.front() = {batch, ""};
+  return program;
+}
+
+Shape output_at(const Program& program, std::int64_t batch, std::size_t output = 0) {
+  const Graph graph = resolve(std::make_shared<const Program>(program), {.batch = batch});
+  return graph.tensors[graph.outputs[output]].shape;
+}
+
+// The result of reshaping [saved, sizes...] with a baked target, at `asked`.
+Shape reshaped(std::int64_t saved, const Shape& sizes, const std::vector<Shape>& targets, std::int64_t asked) {
+  ProgramBuilder net;
+  auto x = net.input("x", sizes);
+  for (const Shape& target : targets) x = net.apply(OperatorId::reshape, {x, net.constant(target)});
+  net.output(x);
+  return output_at(fixed(net, saved), asked);
+}
+
+TEST(Batch, BakedTargetsAreRescaled) {
+  EXPECT_EQ(reshaped(1, {3, 4}, {{1, 12}}, 8), (Shape{8, 12}));
+  EXPECT_EQ(reshaped(1, {3, 4}, {{1, -1}}, 8), (Shape{8, 12}));
+  EXPECT_EQ(reshaped(2, {6, 4}, {{2, 6, 2, 2}}, 8), (Shape{8, 6, 2, 2}));     // heads
+  EXPECT_EQ(reshaped(2, {6, 4}, {{12, 4}}, 8), (Shape{48, 4}));               // batch and tokens in one
+  EXPECT_EQ(reshaped(2, {6, 4}, {{12, 4}, {2, 6, 4}}, 8), (Shape{8, 6, 4}));  // and back
+  EXPECT_EQ(reshaped(1, {6, 4}, {{6, 4}, {1, 6, 4}}, 8), (Shape{8, 6, 4}));
+  EXPECT_EQ(reshaped(4, {3, 4}, {{4, 12}}, 1), (Shape{1, 12}));  // smaller than saved
+  EXPECT_EQ(reshaped(1, {3, 4}, {{0, 12}}, 8), (Shape{8, 12}));  // nothing baked in
+}
+
+TEST(Batch, TimeMajorTargetsScaleTheBatchAndNotTheTime) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {5, 6});
+  const auto time_major = net.apply(OperatorId::transpose, {x}, {{"perm", Shape{1, 0, 2}}});
+  const auto heads = net.apply(OperatorId::reshape, {time_major, net.constant({5, 2, 3, 2})});
+  net.output(net.apply(OperatorId::transpose, {heads}, {{"perm", Shape{1, 0, 2, 3}}}));
+  EXPECT_EQ(output_at(fixed(net, 2), 8), (Shape{8, 5, 3, 2}));
+}
+
+TEST(Batch, WhatCannotBeRightIsRefused) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {4, 4});
+  // Cuts the batch itself: the first of two samples.
+  const auto first = net.apply(OperatorId::slice, {x}, {{"starts", Shape{0}}, {"ends", Shape{2}}, {"axes", Shape{0}}});
+  net.output(net.apply(OperatorId::relu, {first}));
+  const std::string message = testing::message_of<ShapeError>([&] { (void)output_at(fixed(net, 2), 8); });
+  EXPECT_NE(message.find("input 'x' is fixed at batch 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("re-export with a dynamic batch dimension"), std::string::npos) << message;
+  EXPECT_EQ(output_at(fixed(net, 2), 2), (Shape{2, 4, 4}));
+}
+
+TEST(Batch, ARefusalNamesTheNode) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {4});
+  net.output(net.apply(OperatorId::concat, {x, net.parameter({2, 3})}, {{"axis", std::int64_t{1}}}));
+  const std::string message = testing::message_of<ShapeError>([&] { (void)output_at(fixed(net, 2), 8); });
+  EXPECT_NE(message.find("'n0' bakes it in"), std::string::npos) << message;
+}
+
+TEST(Batch, AllInputsWithTheSameLeadingSizeScaleTogether) {
+  ProgramBuilder net;
+  const auto a = net.input("a", {4});
+  const auto b = net.input("b", {4});
+  net.output(net.apply(OperatorId::add, {a, b}));
+  EXPECT_EQ(output_at(fixed(net, 2), 8), (Shape{8, 4}));
+}
+
+TEST(Batch, SavedBatchIsWhatTheFileSays) {
+  ProgramBuilder net;
+  net.output(net.apply(OperatorId::relu, {net.input("x", {4})}));
+  EXPECT_EQ(output_at(fixed(net, 3), kSavedBatch), (Shape{3, 4}));
+  EXPECT_EQ(output_at(net.build(), kSavedBatch), (Shape{1, 4}));
+}
+
+TEST(Batch, ASymbolicFileMeansWhatItSays) {
+  ProgramBuilder net;
+  net.output(net.apply(OperatorId::reshape, {net.input("x", {4}), net.constant({1, -1})}));
+  EXPECT_EQ(output_at(net.build(), 8), (Shape{1, 32}));
+  ProgramBuilder baked;  // at batch 8 this target can only be rescaled
+  baked.output(baked.apply(OperatorId::reshape, {baked.input("x", {4}), baked.constant({1, 2, 2})}));
+  EXPECT_EQ(output_at(baked.build(), 8), (Shape{8, 2, 2}));
+}
+
+}  // namespace
+}  // namespace latpred
