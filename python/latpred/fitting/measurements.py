@@ -84,6 +84,7 @@ class Samples:
     # [S]
     latency_s: np.ndarray
     host_s: np.ndarray  # the host's time for the call: launches x runtime's, or the measured floor
+    launches_s: np.ndarray  # launches x runtime's: what a prediction knows of the host
     family: np.ndarray
     device: np.ndarray
     chip: np.ndarray
@@ -131,7 +132,8 @@ class Samples:
 
 SAMPLE_FIELDS = frozenset(
     {
-        "latency_s", "host_s", "family", "device", "chip", "runtime", "precision", "batch", "is_left_out", "is_clear",
+        "latency_s", "host_s", "launches_s", "family", "device", "chip", "runtime", "precision", "batch", "is_left_out",
+        "is_clear",
     }
 )  # fmt: skip
 
@@ -139,7 +141,7 @@ SAMPLE_FIELDS = frozenset(
 def lower(table: pd.DataFrame) -> Samples:
     """Rebuilds every network of `table` and counts its kernels."""
     kernels: list[tuple] = []
-    host_s = np.zeros(len(table))
+    host_s, launches_s = np.zeros(len(table)), np.zeros(len(table))
     host_of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
     sms = {name: _core.device(name).sms for name in table.device.unique()}
     for index, row in enumerate(table.itertuples(index=False)):
@@ -147,7 +149,8 @@ def lower(table: pd.DataFrame) -> Samples:
         recipe.build(net, recipe.parse(row.recipe))
         fused = _core.fuse(net.build(int(row.batch)), row.runtime, row.precision)
         features = _core.featurize(fused, row.device, row.partition)
-        host_s[index] = row.host_floor_s or fused.num_launches * host_of_launch[row.runtime]
+        launches_s[index] = fused.num_launches * host_of_launch[row.runtime]
+        host_s[index] = row.host_floor_s or launches_s[index]
         for kernel, compute_s, memory_s in zip(fused.rows, features.compute_s, features.memory_s, strict=True):
             moved = kernel.bytes_in + kernel.bytes_out + kernel.weight_bytes
             kernels.append(
@@ -163,6 +166,7 @@ def lower(table: pd.DataFrame) -> Samples:
     return Samples(
         table.value.to_numpy(),
         host_s,
+        launches_s,
         table.family.to_numpy(),
         table.device.to_numpy(),
         np.array([CHIP_OF[device] for device in table.device]),
