@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 _MAX_BYTES = 2_000_000  # without trained predictors, which grow with what they have learnt
 _TRAINED = "latpred/data/predictors/"
 _SUFFIXES = {".py", ".pyi", ".so", ".json", ".csv", ".txt", ".safetensors", ".typed"}
-_REQUIRED = ("latpred/py.typed", "latpred/_core.pyi", "latpred/_predictors.pyi", "latpred/__init__.py", "latpred/cli.py")
+_REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_predictors.pyi", "__init__.py", "cli.py"))
 _TORCH_RPATH = "$ORIGIN/../torch/lib"
 # What _predictors may load besides the system's own: LibTorch without its Python half.
 _LIBTORCH = {"libtorch.so", "libtorch_cpu.so", "libc10.so"}

@@ -45,8 +45,8 @@ def main() -> int:
         committed = path.read_text() if path.exists() else ""
         if text != committed:
             stale.append(path.name)
-            lines = difflib.unified_diff(committed.splitlines(), text.splitlines(), "committed", "generated", lineterm="")
-            print("\n".join(lines))
+            old, new = committed.splitlines(), text.splitlines()
+            print("\n".join(difflib.unified_diff(old, new, "committed", "generated", lineterm="")))
     if stale:
         print(f"stale: {', '.join(stale)}; write them again with tools/generate_stubs.py", file=sys.stderr)
     return 1 if stale else 0

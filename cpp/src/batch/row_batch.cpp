@@ -34,8 +34,7 @@ void check_finite(const RowTable& table) {
   }
   for (std::size_t i = 0; i < table.targets.size(); ++i) {
     if (is_finite(table.targets[i])) continue;
-    throw InvalidArgumentError(
-        concat("targets must be finite 32-bit numbers, got ", table.targets[i], " in row ", i));
+    throw InvalidArgumentError(concat("targets must be finite 32-bit numbers, got ", table.targets[i], " in row ", i));
   }
 }
 

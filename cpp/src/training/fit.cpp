@@ -18,9 +18,8 @@ FitReport fit(Mlp& mlp, const RowBatch& batch, const FitOptions& options, at::Ge
     double summed_loss = 0;
     for (const at::Tensor& rows : order.split(options.batch_rows)) {
       adam.zero_grad();
-      const at::Tensor loss =
-          at::huber_loss(mlp.forward_scaled(batch.features.index_select(0, rows)), targets.index_select(0, rows),
-                         at::Reduction::Mean, options.huber_delta);
+      const at::Tensor loss = at::huber_loss(mlp.forward_scaled(batch.features.index_select(0, rows)),
+                                             targets.index_select(0, rows), at::Reduction::Mean, options.huber_delta);
       loss.backward();
       adam.step();
       summed_loss += loss.item<double>() * static_cast<double>(rows.size(0));

@@ -1,0 +1,972 @@
+"""
+The compiled part of latpred. Private: use the names of the latpred package.
+"""
+from __future__ import annotations
+import collections.abc
+import numpy
+import numpy.typing
+import typing
+__all__: list[str] = ['Answer', 'Device', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_program', 'resolve', 'runtime', 'runtimes', 'unknown_name_message', 'with_batch']
+class Source:
+    """
+    Where a network came from.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def format(self) -> str:
+        ...
+    @property
+    def framework(self) -> str:
+        ...
+    @property
+    def num_nodes(self) -> int:
+        """
+        Nodes as stored, before anything is folded.
+        """
+    @property
+    def operator_counts(self) -> dict:
+        """
+        Stored operator name -> how often it occurs.
+        """
+    @property
+    def path(self) -> str:
+        ...
+    @property
+    def producer(self) -> str:
+        ...
+class Program:
+    """
+    What a model file says, before the batch and the sizes are known.
+    """
+    @property
+    def inputs(self) -> list[str]:
+        """
+        Names of the inputs that the caller gives: weights that are listed as inputs are none.
+        """
+    @property
+    def num_stored(self) -> int:
+        """
+        Weights and constants in the file, those in branches and loops included.
+        """
+    @property
+    def source(self) -> Source:
+        ...
+    @property
+    def warnings(self) -> list[str]:
+        ...
+class Tensor:
+    """
+    A tensor of a graph.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def dtype(self) -> str:
+        ...
+    @property
+    def dtype_id(self) -> int:
+        """
+        ONNX's number of the type.
+        """
+    @property
+    def id(self) -> int:
+        ...
+    @property
+    def kind(self) -> str:
+        """
+        activation, input, parameter, statistic or constant
+        """
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def num_elements(self) -> int:
+        ...
+    @property
+    def shape(self) -> tuple:
+        ...
+    @property
+    def size_bytes(self) -> int:
+        ...
+    @property
+    def value(self) -> typing.Any:
+        """
+        The content of a small constant, row-major; None where it is unknown.
+        """
+class Node:
+    """
+    An operator of a graph. Costs are those of one execution.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def attributes(self) -> dict:
+        ...
+    @property
+    def bytes_in(self) -> int:
+        ...
+    @property
+    def bytes_out(self) -> int:
+        ...
+    @property
+    def family(self) -> str:
+        ...
+    @property
+    def flops(self) -> float:
+        """
+        2 x macs + element-wise operations
+        """
+    @property
+    def id(self) -> int:
+        ...
+    @property
+    def inputs(self) -> list:
+        """
+        Tensors; None where an optional input is left out.
+        """
+    @property
+    def macs(self) -> float:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def operator(self) -> str:
+        ...
+    @property
+    def outputs(self) -> list:
+        ...
+    @property
+    def repeat(self) -> int:
+        """
+        How often a loop executes it.
+        """
+    @property
+    def source_operator(self) -> str:
+        """
+        The operator as the file names it.
+        """
+    @property
+    def weight_bytes(self) -> int:
+        ...
+class Graph:
+    """
+    The user's network with every shape a number, in execution order. Read-only.
+    """
+    def __len__(self) -> int:
+        ...
+    def __repr__(self) -> typing.Any:
+        ...
+    def __str__(self) -> str:
+        ...
+    def _repr_html_(self) -> typing.Any:
+        ...
+    def adjacency(self) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        Producer and consumer of every data edge: int32 [E, 2].
+        """
+    def to_onnx(self, *args, **kwargs) -> typing.Any:
+        """
+        to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].
+        """
+    def to_pandas(self, *args, **kwargs) -> typing.Any:
+        """
+        One row for each node. Needs latpred[data].
+        """
+    def with_batch(self, batch: typing.SupportsInt | typing.SupportsIndex) -> Graph:
+        """
+        The same network at another batch.
+        """
+    @property
+    def batch(self) -> int:
+        ...
+    @property
+    def flops(self) -> float:
+        """
+        2 x macs + element-wise operations.
+        """
+    @property
+    def hash(self) -> str:
+        """
+        Of structure, operators, attributes and shapes (batch included); 16 hex digits.
+        """
+    @property
+    def inputs(self) -> list:
+        ...
+    @property
+    def macs(self) -> float:
+        """
+        Multiply-accumulates of one call on the whole batch.
+        """
+    @property
+    def nodes(self) -> list:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+    @property
+    def num_statistics(self) -> int:
+        """
+        Elements of running means and variances: stored, not trained.
+        """
+    @property
+    def operators(self) -> dict[str, int]:
+        """
+        Operator name -> how many nodes.
+        """
+    @property
+    def outputs(self) -> list:
+        ...
+    @property
+    def source(self) -> Source:
+        ...
+    @property
+    def tensors(self) -> list:
+        ...
+    @property
+    def warnings(self) -> list:
+        ...
+    @property
+    def weight_bytes(self) -> int:
+        ...
+class Operator:
+    """
+    A row of the operator table.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def cost_kind(self) -> str:
+        ...
+    @property
+    def family(self) -> str:
+        ...
+    @property
+    def flops_per_element(self) -> float:
+        ...
+    @property
+    def id(self) -> int:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class GraphBuilder:
+    """
+    Makes a Graph by hand, for networks that exist in no file.
+    
+        net = latpred.GraphBuilder()
+        x = net.input("data", (3, 224, 224))
+        y = net.apply("conv", [x, net.parameter((64, 3, 7, 7))], strides=[2, 2], pads=[3, 3, 3, 3])
+        net.output(net.apply("relu", y))
+        graph = net.build(batch=8)
+    
+    Operators and attributes have ONNX's meaning; their names are those of latpred.operators().
+    """
+    def __init__(self) -> None:
+        ...
+    def apply(self, operator: str, inputs: typing.SupportsInt | typing.SupportsIndex | collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex | None], *, num_outputs: typing.SupportsInt | typing.SupportsIndex = 1, name: str = '', **kwargs) -> typing.Any:
+        """
+        Applies an operator to variables (None: an optional input left out); returns its output, or a tuple.
+        """
+    def build(self, batch: typing.SupportsInt | typing.SupportsIndex = 1) -> Graph:
+        """
+        The graph at this batch.
+        """
+    def constant(self, values: typing.SupportsInt | typing.SupportsIndex | collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> int:
+        """
+        Stored integers (a shape, axes, indices): one, or a list.
+        """
+    def input(self, name: str, sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], dtype: str = 'float32') -> int:
+        """
+        An input of the network; `sizes` are without the batch, which comes first.
+        """
+    def output(self, variable: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Declares an output of the network.
+        """
+    def parameter(self, shape: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], dtype: str = 'float32', *, name: str = '') -> int:
+        """
+        A trained weight.
+        """
+    def program(self) -> Program:
+        ...
+class Precision:
+    """
+    A row of the precision table.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class Runtime:
+    """
+    A row of the runtime table.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def fuses(self) -> bool:
+        ...
+    @property
+    def host_s_per_launch(self) -> float:
+        ...
+    @property
+    def host_source(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def on_cpu(self) -> bool:
+        ...
+    @property
+    def on_gpu(self) -> bool:
+        ...
+    @property
+    def precisions(self) -> list[str]:
+        """
+        Accepted besides 'default'.
+        """
+class Kernel:
+    """
+    One thing that a runtime executes. Quantities are of one execution.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def arithmetic(self) -> str:
+        ...
+    @property
+    def bytes_in(self) -> float:
+        ...
+    @property
+    def bytes_out(self) -> float:
+        ...
+    @property
+    def flops(self) -> float:
+        ...
+    @property
+    def gemm_batch(self) -> float:
+        ...
+    @property
+    def groups(self) -> float:
+        ...
+    @property
+    def k(self) -> float:
+        ...
+    @property
+    def kind(self) -> str:
+        ...
+    @property
+    def m(self) -> float:
+        ...
+    @property
+    def macs(self) -> float:
+        ...
+    @property
+    def members(self) -> list[int]:
+        """
+        Ids of the graph's nodes.
+        """
+    @property
+    def n(self) -> float:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def repeat(self) -> int:
+        ...
+    @property
+    def stride(self) -> float:
+        ...
+    @property
+    def weight_bytes(self) -> float:
+        ...
+    @property
+    def window(self) -> float:
+        ...
+class Kernels:
+    """
+    What a runtime executes for a graph at a precision, in order.
+    """
+    @property
+    def num_launches(self) -> int:
+        ...
+    @property
+    def precision(self) -> str:
+        ...
+    @property
+    def rows(self) -> list[Kernel]:
+        ...
+    @property
+    def runtime(self) -> str:
+        ...
+    @property
+    def unknown_operators(self) -> list:
+        ...
+class Fact:
+    """
+    A number, and whether it was worked out by a rule instead of read in a source.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def estimated(self) -> bool:
+        ...
+    @property
+    def value(self) -> float:
+        ...
+class Device:
+    """
+    A row of the device table. None means unknown.
+    """
+    def __repr__(self) -> str:
+        ...
+    def peak_flops_per_s(self, arithmetic: str) -> float | None:
+        """
+        Peak of the units that run this arithmetic; None where it is unknown.
+        """
+    @property
+    def architecture(self) -> str:
+        ...
+    @property
+    def bandwidth_bytes_per_s(self) -> float:
+        ...
+    @property
+    def bandwidth_bytes_per_s_per_sm(self) -> Fact:
+        ...
+    @property
+    def bf16_flops_per_s(self) -> float | None:
+        ...
+    @property
+    def clock_hz(self) -> float | None:
+        ...
+    @property
+    def compute_capability(self) -> int | None:
+        """
+        major x 10 + minor
+        """
+    @property
+    def context_bytes(self) -> Fact:
+        """
+        Driver context and loaded libraries.
+        """
+    @property
+    def cuda_cores(self) -> float | None:
+        ...
+    @property
+    def fp16_flops_per_s(self) -> float | None:
+        ...
+    @property
+    def fp32_flops_per_s(self) -> float | None:
+        ...
+    @property
+    def fp8_flops_per_s(self) -> float | None:
+        ...
+    @property
+    def has_mig(self) -> bool:
+        ...
+    @property
+    def idle_power_w(self) -> Fact:
+        ...
+    @property
+    def int8_ops_per_s(self) -> float | None:
+        ...
+    @property
+    def is_gpu(self) -> bool:
+        ...
+    @property
+    def l2_bytes(self) -> float | None:
+        ...
+    @property
+    def memory_bus_bits(self) -> float | None:
+        ...
+    @property
+    def memory_bytes(self) -> float:
+        ...
+    @property
+    def memory_clock_hz(self) -> float | None:
+        ...
+    @property
+    def memory_type(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def note(self) -> str:
+        ...
+    @property
+    def power_limit_w(self) -> float | None:
+        ...
+    @property
+    def sms(self) -> float:
+        """
+        Streaming multiprocessors; cores of a CPU.
+        """
+    @property
+    def source(self) -> str:
+        ...
+    @property
+    def sustained_share(self) -> Fact:
+        """
+        Share of the data-sheet peak that a long run holds under the power limit.
+        """
+    @property
+    def tensor_cores(self) -> float | None:
+        ...
+    @property
+    def tf32_flops_per_s(self) -> float | None:
+        ...
+    @property
+    def vendor_name(self) -> str:
+        """
+        What the driver reports.
+        """
+class Partition:
+    """
+    A part of a device, or all of it.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def bandwidth_share(self) -> float:
+        ...
+    @property
+    def l2_share(self) -> float:
+        ...
+    @property
+    def max_instances(self) -> int:
+        """
+        How many fit on one device.
+        """
+    @property
+    def memory_bytes(self) -> float:
+        """
+        Usable.
+        """
+    @property
+    def name(self) -> str:
+        """
+        Empty: the whole device.
+        """
+    @property
+    def sm_share(self) -> float:
+        ...
+    @property
+    def sms(self) -> float:
+        ...
+class FeatureColumn:
+    """
+    A row of the feature table.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def unit(self) -> str:
+        ...
+class Features:
+    """
+    A table of kernels on a device.
+    """
+    @property
+    def bandwidth_bytes_per_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def compute_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def memory_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def peak_flops_per_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def roofline_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def values(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [K, F], columns as in feature_columns()
+        """
+class MemoryEstimate:
+    """
+    Peak memory of the process on the device and its parts.
+    """
+    @property
+    def activations_peak_bytes(self) -> float:
+        ...
+    @property
+    def allocator_bytes(self) -> float:
+        ...
+    @property
+    def context_bytes(self) -> float:
+        ...
+    @property
+    def inputs_bytes(self) -> float:
+        ...
+    @property
+    def peak_node(self) -> int:
+        """
+        Id of the node that runs at the peak; -1: none.
+        """
+    @property
+    def total_bytes(self) -> float:
+        ...
+    @property
+    def weights_bytes(self) -> float:
+        ...
+    @property
+    def workspace_bytes(self) -> float:
+        ...
+class Predictor:
+    """
+    A row of the predictor table.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class LatencyOutput:
+    """
+    What a predictor answers: kernels and host wait add up.
+    """
+    @property
+    def host_wait_s(self) -> float:
+        ...
+    @property
+    def kernel_s(self) -> list[float]:
+        """
+        [K] seconds, repeats included.
+        """
+    @property
+    def latency_s(self) -> float:
+        ...
+class LoadedPredictor:
+    """
+    A predictor with its checkpoint.
+    """
+    def latency(self, graph: Graph, kernels: Kernels, device: str, partition: str = '') -> LatencyOutput:
+        """
+        Latency of one call, without the input copy.
+        """
+class PredictRequest:
+    """
+    What is asked besides the graph.
+    """
+    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False) -> None:
+        ...
+    @property
+    def autograd(self) -> bool:
+        ...
+    @property
+    def device(self) -> str:
+        ...
+    @property
+    def input_on(self) -> str:
+        ...
+    @property
+    def mig_rule(self) -> str:
+        ...
+    @property
+    def partition(self) -> str:
+        ...
+    @property
+    def precision(self) -> str:
+        ...
+    @property
+    def predictor(self) -> str:
+        ...
+    @property
+    def runtime(self) -> str:
+        ...
+    @property
+    def strict(self) -> bool:
+        ...
+class Answer:
+    """
+    A prediction in seconds, bytes and joules.
+    """
+    @property
+    def autograd(self) -> bool:
+        ...
+    @property
+    def batch(self) -> int:
+        ...
+    @property
+    def coverage(self) -> list:
+        ...
+    @property
+    def device(self) -> str:
+        ...
+    @property
+    def energy_interval_j(self) -> tuple[float, float] | None:
+        ...
+    @property
+    def energy_j(self) -> float | None:
+        ...
+    @property
+    def energy_provenance(self) -> str:
+        ...
+    @property
+    def host_wait_s(self) -> float:
+        ...
+    @property
+    def input_copy_s(self) -> float:
+        ...
+    @property
+    def input_on(self) -> str:
+        ...
+    @property
+    def latency_interval_s(self) -> tuple[float, float]:
+        ...
+    @property
+    def latency_provenance(self) -> str:
+        ...
+    @property
+    def latency_s(self) -> float:
+        ...
+    @property
+    def mean_power_w(self) -> float | None:
+        ...
+    @property
+    def memory(self) -> MemoryEstimate:
+        ...
+    @property
+    def memory_interval_bytes(self) -> tuple[float, float]:
+        ...
+    @property
+    def memory_provenance(self) -> str:
+        ...
+    @property
+    def mig_profile(self) -> str | None:
+        ...
+    @property
+    def mig_rule(self) -> str:
+        ...
+    @property
+    def partition(self) -> str:
+        ...
+    @property
+    def precision(self) -> str:
+        ...
+    @property
+    def predictor(self) -> str:
+        ...
+    @property
+    def runtime(self) -> str:
+        ...
+    @property
+    def unknown_operators(self) -> list:
+        ...
+class KernelRow:
+    """
+    A row of the kernels table; latencies add up to the prediction's.
+    """
+    @property
+    def arithmetic(self) -> str:
+        ...
+    @property
+    def bytes(self) -> float:
+        ...
+    @property
+    def compute_bound(self) -> bool:
+        ...
+    @property
+    def flops(self) -> float:
+        ...
+    @property
+    def k(self) -> float:
+        ...
+    @property
+    def kind(self) -> str:
+        ...
+    @property
+    def latency_s(self) -> float:
+        ...
+    @property
+    def m(self) -> float:
+        ...
+    @property
+    def macs(self) -> float:
+        ...
+    @property
+    def members(self) -> list:
+        ...
+    @property
+    def n(self) -> float:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def repeat(self) -> int:
+        ...
+    @property
+    def roofline_s(self) -> float:
+        ...
+    @property
+    def tiles(self) -> float:
+        ...
+    @property
+    def waves(self) -> float:
+        ...
+class PartitionRow:
+    """
+    One MIG profile of the device.
+    """
+    @property
+    def fits(self) -> bool:
+        ...
+    @property
+    def latency_interval_s(self) -> tuple[float, float]:
+        ...
+    @property
+    def latency_s(self) -> float:
+        ...
+    @property
+    def max_instances(self) -> int:
+        ...
+    @property
+    def memory_bytes(self) -> float:
+        ...
+    @property
+    def memory_share(self) -> float:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def sms(self) -> float:
+        ...
+class FitRow:
+    """
+    Whether the memory fits.
+    """
+    @property
+    def fits(self) -> bool:
+        ...
+    @property
+    def margin_bytes(self) -> float:
+        ...
+    @property
+    def needed_bytes(self) -> float:
+        ...
+    @property
+    def usable_bytes(self) -> float:
+        ...
+class Session:
+    """
+    Runs the whole line from Graph to Prediction.
+    """
+    def __init__(self, data_directory: str) -> None:
+        ...
+    def fits(self, graph: Graph, request: PredictRequest) -> FitRow:
+        ...
+    def kernels(self, graph: Graph, request: PredictRequest) -> list[KernelRow]:
+        ...
+    def largest_batch(self, graph: Graph, request: PredictRequest) -> int:
+        ...
+    def partitions(self, graph: Graph, request: PredictRequest) -> list[PartitionRow]:
+        ...
+    def predict(self, graph: Graph, request: PredictRequest) -> Answer:
+        ...
+    def predict_many(self, graphs: collections.abc.Sequence[Graph], requests: collections.abc.Sequence[PredictRequest], num_threads: typing.SupportsInt | typing.SupportsIndex = 0) -> list[Answer]:
+        ...
+def checkpoint_format() -> dict:
+    """
+    What a checkpoint's manifest must say to be read by this build.
+    """
+def device(name: str) -> Device:
+    """
+    The device of this name, vendor name or alias.
+    """
+def device_aliases() -> list[tuple[str, str]]:
+    """
+    Pairs of alias and table name.
+    """
+def devices() -> list[Device]:
+    """
+    The device table.
+    """
+def estimate_memory(graph: Graph, kernels: Kernels, device: str = 'A100', autograd: bool = False) -> MemoryEstimate:
+    ...
+def feature_columns() -> list[FeatureColumn]:
+    """
+    The feature table.
+    """
+def featurize(kernels: Kernels, device: str, partition: str = '') -> Features:
+    """
+    The features of kernels on a device or a part of it.
+    """
+def frameworks() -> list[str]:
+    """
+    Frameworks whose files can be read.
+    """
+def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default') -> Kernels:
+    """
+    Groups a graph into kernels by the rules of a runtime.
+    """
+def load_predictor(name: str, checkpoint_path: str) -> LoadedPredictor:
+    """
+    The named predictor with the numbers of a checkpoint file.
+    """
+def mig_profiles(device: str) -> list[Partition]:
+    """
+    MIG profiles of a device, smallest first; empty where it has none.
+    """
+def operators() -> list[Operator]:
+    """
+    The operator table.
+    """
+def partition(device: str, name: str = '') -> Partition:
+    """
+    The part of a device that `name` stands for.
+    """
+def precisions() -> list[Precision]:
+    """
+    The precision table.
+    """
+def predictors() -> list[Predictor]:
+    """
+    The predictor table.
+    """
+def read_program(path: str, framework: str = '', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
+    """
+    What a model file says. The weights are not read, nothing in the file is executed.
+    """
+def resolve(program: Program, batch: typing.SupportsInt | typing.SupportsIndex = 1, only: tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None] | None = None, by_name: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None]] = {}) -> Graph:
+    """
+    The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None).
+    """
+def runtime(name: str) -> Runtime:
+    ...
+def runtimes() -> list[Runtime]:
+    """
+    The runtime table.
+    """
+def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[str]) -> str:
+    """
+    The message of every failed look-up.
+    """
+def with_batch(graph: Graph, batch: typing.SupportsInt | typing.SupportsIndex) -> Graph:
+    ...
+TORCH_VERSION: str | None
+__version__: str
