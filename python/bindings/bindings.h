@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/typing.h>
 
 #include <cstdint>
 #include <string>
@@ -19,8 +20,8 @@ inline pybind11::str python_text(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<pybind11::ssize_t>(text.size()), "backslashreplace"));
 }
 
-inline pybind11::list python_texts(const std::vector<std::string>& texts) {
-  pybind11::list list;
+inline pybind11::typing::List<pybind11::str> python_texts(const std::vector<std::string>& texts) {
+  pybind11::typing::List<pybind11::str> list;
   for (const std::string& text : texts) list.append(python_text(text));
   return list;
 }

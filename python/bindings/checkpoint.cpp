@@ -23,7 +23,7 @@ void bind_checkpoint(py::module_& module) {
         for (std::size_t arithmetic = 0; arithmetic < kNumArithmetics; ++arithmetic) {
           arithmetics.emplace_back(arithmetic_name(static_cast<Arithmetic>(arithmetic)));
         }
-        py::dict format;
+        py::typing::Dict<py::str, py::object> format;
         format["format_version"] = kCheckpointFormatVersion;
         format["cost_kinds"] = kinds;
         format["arithmetics"] = arithmetics;

@@ -36,10 +36,16 @@ std::string_view tensor_kind_name(TensorKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-py::tuple shape_tuple(const Shape& shape) { return py::tuple(py::cast(shape)); }
+using ShapeTuple = py::typing::Tuple<py::int_, py::ellipsis>;
 
-py::list tensor_rows(const std::shared_ptr<Graph>& graph, const std::vector<TensorId>& ids) {
-  py::list rows;
+ShapeTuple shape_tuple(const Shape& shape) { return ShapeTuple(py::tuple(py::cast(shape))); }
+
+using TensorRows = py::typing::List<TensorRow>;
+using OptionalTensorRows = py::typing::List<py::typing::Optional<TensorRow>>;
+
+template <typename List>
+List tensor_rows(const std::shared_ptr<Graph>& graph, const std::vector<TensorId>& ids) {
+  List rows;
   for (const TensorId id : ids) rows.append(id == kAbsent ? py::object(py::none()) : py::cast(TensorRow{graph, id}));
   return rows;
 }
@@ -74,9 +80,8 @@ std::map<std::string, std::int64_t> operator_histogram(const Graph& graph) {
 }
 
 // A method that stands in a Python module, so that importing latpred does not load it.
-py::object call_python(const char* module, const char* function, const py::object& self, const py::args& args,
-                       const py::kwargs& kwargs) {
-  return py::module_::import(module).attr(function)(self, *args, **kwargs);
+py::object python_function(const char* module, const char* function) {
+  return py::module_::import(module).attr(function);
 }
 
 void bind_tensor(py::module_& module) {
@@ -118,14 +123,18 @@ void bind_node(py::module_& module) {
       .def_property_readonly("family", [](const NodeRow& row) { return operator_row(row.node().op).family; })
       .def_property_readonly(
           "inputs",
-          [](const NodeRow& row) { return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().inputs); },
+          [](const NodeRow& row) {
+            return tensor_rows<OptionalTensorRows>(std::const_pointer_cast<Graph>(row.graph), row.node().inputs);
+          },
           "Tensors; None where an optional input is left out.")
-      .def_property_readonly(
-          "outputs",
-          [](const NodeRow& row) { return tensor_rows(std::const_pointer_cast<Graph>(row.graph), row.node().outputs); })
+      .def_property_readonly("outputs",
+                             [](const NodeRow& row) {
+                               return tensor_rows<OptionalTensorRows>(std::const_pointer_cast<Graph>(row.graph),
+                                                                      row.node().outputs);
+                             })
       .def_property_readonly("attributes",
                              [](const NodeRow& row) {
-                               py::dict attributes;
+                               py::typing::Dict<py::str, py::object> attributes;
                                for (const auto& [name, value] : row.node().attributes.items()) {
                                  attributes[python_text(name)] = attribute_value(value);
                                }
@@ -154,20 +163,22 @@ void bind_graph(py::module_& module) {
                              "The user's network with every shape a number, in execution order. Read-only.")
       .def_property_readonly("nodes",
                              [](const Pointer& graph) {
-                               py::list rows;
+                               py::typing::List<NodeRow> rows;
                                const auto count = static_cast<NodeId>(graph->nodes.size());
                                for (NodeId i = 0; i < count; ++i) rows.append(NodeRow{graph, i});
                                return rows;
                              })
       .def_property_readonly("tensors",
                              [](const Pointer& graph) {
-                               py::list rows;
+                               TensorRows rows;
                                const auto count = static_cast<TensorId>(graph->tensors.size());
                                for (TensorId i = 0; i < count; ++i) rows.append(TensorRow{graph, i});
                                return rows;
                              })
-      .def_property_readonly("inputs", [](const Pointer& graph) { return tensor_rows(graph, graph->inputs); })
-      .def_property_readonly("outputs", [](const Pointer& graph) { return tensor_rows(graph, graph->outputs); })
+      .def_property_readonly("inputs",
+                             [](const Pointer& graph) { return tensor_rows<TensorRows>(graph, graph->inputs); })
+      .def_property_readonly("outputs",
+                             [](const Pointer& graph) { return tensor_rows<TensorRows>(graph, graph->outputs); })
       .def_readonly("batch", &Graph::batch)
       .def_property_readonly("warnings", [](const Graph& graph) { return python_texts(graph.warnings); })
       .def_property_readonly("source",
@@ -190,21 +201,18 @@ void bind_graph(py::module_& module) {
           py::arg("batch"), py::call_guard<py::gil_scoped_release>(), "The same network at another batch.")
       .def(
           "to_onnx",
-          [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
-            return call_python("latpred.export_onnx", "to_onnx", self, args, kwargs);
+          [](const py::object& self, const py::object& path) {
+            python_function("latpred.export_onnx", "to_onnx")(self, path);
           },
-          "to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].")
+          py::arg("path"), "Writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].")
       .def(
-          "to_pandas",
-          [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
-            return call_python("latpred.graph", "to_pandas", self, args, kwargs);
-          },
+          "to_pandas", [](const py::object& self) { return python_function("latpred.graph", "to_pandas")(self); },
           "One row for each node. Needs latpred[data].")
       .def("__len__", [](const Graph& graph) { return graph.nodes.size(); })
       .def("__str__", [](const Graph& graph) { return python_text(to_text(graph)); })
-      .def("__repr__", [](const py::object& self) { return py::module_::import("latpred.graph").attr("line")(self); })
+      .def("__repr__", [](const py::object& self) { return py::str(python_function("latpred.graph", "line")(self)); })
       .def("_repr_html_",
-           [](const py::object& self) { return py::module_::import("latpred.graph").attr("html")(self); });
+           [](const py::object& self) { return py::str(python_function("latpred.graph", "html")(self)); });
 }
 
 }  // namespace latpred

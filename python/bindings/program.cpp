@@ -18,7 +18,7 @@ void bind_program(py::module_& module) {
       .def_property_readonly(
           "operator_counts",
           [](const SourceInfo& source) {
-            py::dict counts;
+            py::typing::Dict<py::str, py::int_> counts;
             for (const auto& [name, count] : source.operator_counts) counts[python_text(name)] = count;
             return counts;
           },

@@ -35,7 +35,7 @@ class GraphBuilder {
   }
 
   py::object apply(const std::string& op_name, const OneOrMore& inputs, std::int64_t num_outputs,
-                   const std::string& name, const py::kwargs& attributes) {
+                   const std::string& name, const py::KWArgs<py::object>& attributes) {
     if (num_outputs < 1) throw InvalidArgumentError(concat("num_outputs must be >= 1, got ", num_outputs));
     const Operator& op = operator_row(op_name);
     std::vector<VariableId> ids;

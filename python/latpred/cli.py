@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.command(options)
         sys.stdout.flush()
     except LatpredError as error:
-        print(f"latpred: error: {error}", file=sys.stderr)
+        # One line that cannot steer the terminal, whatever names a file holds.
+        line = "".join(letter if letter.isprintable() else " " for letter in str(error))
+        print(f"latpred: error: {line}", file=sys.stderr)
         return EXIT_ERROR
     except BrokenPipeError:
         # The reader of a pipe has seen enough; keep Python's own flush at exit from complaining.

@@ -197,4 +197,4 @@ def _onnx_name(camel: str) -> str:
     """ONNX's spelling of an operator in camel case: "LpPool", "LogSoftmax", "PRelu"."""
     onnx = need("onnx", "onnx", "to_onnx()")
     names = {schema.name.lower(): schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
-    return names.get(camel.lower(), camel)
+    return str(names.get(camel.lower(), camel))

@@ -92,6 +92,8 @@ def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
 def _draw_roofs(axes: Axes, prediction: Prediction, low: float, high: float) -> None:
     """The bandwidth's slope and one level for each arithmetic in use, as the features have them."""
     made = _core.fuse(prediction.graph, prediction.runtime, prediction.precision)
+    if not made.rows:
+        return
     features = _core.featurize(made, prediction.device, prediction.partition or "")
     bandwidth = float(max(features.bandwidth_bytes_per_s))
     peaks: dict[str, float] = {}

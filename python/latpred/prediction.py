@@ -191,9 +191,9 @@ class Prediction:
         return self._answer.latency_s * MILLISECONDS_PER_S
 
     @property
-    def throughput_per_s(self) -> float:
-        """Batch items per second, calls one after another."""
-        return self.batch / self._answer.latency_s
+    def throughput_per_s(self) -> float | None:
+        """Batch items per second, calls one after another; None for a network of views, which takes no time."""
+        return self.batch / self._answer.latency_s if self._answer.latency_s > 0 else None
 
     @property
     def memory_mb(self) -> float:
@@ -429,7 +429,7 @@ class Prediction:
 
         return [
             row("latency", "latency_ms", self.latency_ms, "ms"),
-            ("throughput", f"{number(self.throughput_per_s)} per s", "", ""),
+            ("throughput", "" if self.throughput_per_s is None else f"{number(self.throughput_per_s)} per s", "", ""),
             row("memory", "memory_mb", self.memory_mb, "MB"),
             row("energy", "energy_j", self.energy_j, "J"),
             ("MIG profile", self.mig_profile or "none", "", f"rule: {self.mig_rule}"),

@@ -24,7 +24,7 @@ def number(value: float | None, digits: int = 3) -> str:
     """Three significant digits, thousands apart: "0.0123", "21.3", "1 530"."""
     if value is None:
         return UNKNOWN
-    if value == int(value) and abs(value) < 10**digits:
+    if abs(value) < 10**digits and value == int(value):
         return str(int(value))
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}".replace(",", " ")
@@ -63,7 +63,7 @@ class Column(Generic[Row]):
 
 
 class Table(Sequence[Row]):
-    """Rows in order; table["name"] finds one by name where the rows have one."""
+    """Rows in order; table["..."] finds one by its name, or by its first column where rows have no name."""
 
     def __init__(self, rows: Sequence[Row], columns: Sequence[Column[Row]], title: str = "", *, what: str = "row"):
         self._rows = list(rows)
@@ -83,7 +83,8 @@ class Table(Sequence[Row]):
         return self._rows[index]
 
     def _find(self, name: str) -> Row:
-        names = [str(getattr(row, "name", "")) for row in self._rows]
+        key = next((column for column in self._columns if column.name == "name"), self._columns[0])
+        names = [str(key.value(row)) for row in self._rows]
         if name in names:
             return self._rows[names.index(name)]
         raise InvalidArgumentError(unknown_name_message(self._what, name, names), valid=names)

@@ -30,6 +30,13 @@ def test_no_mark_is_above_the_roof(prediction):
     assert max(rates) <= highest
 
 
+def test_a_network_without_kernels_has_an_empty_plot():
+    net = latpred.GraphBuilder()
+    net.output(net.apply("flatten", net.input("x", (4, 4)), axis=1))
+    (axes,) = latpred.predict(graph=net.build()).plot().axes
+    assert not axes.collections
+
+
 def test_batch_latency_shows_every_batch_and_device(tmp_path):
     figure = plots.batch_latency(small_network(), [4, 1, 2], ["A100", "T4"])
     (axes,) = figure.axes

@@ -187,6 +187,18 @@ def test_strict_refuses_what_the_evidence_does_not_cover():
         latpred.predict(graph=extrapolated.graph, device=extrapolated.device, strict=True)
 
 
+def test_a_network_of_views_takes_no_time():
+    net = latpred.GraphBuilder()
+    net.output(net.apply("flatten", net.input("x", (4, 4)), axis=1))
+    prediction = latpred.predict(graph=net.build())
+    assert prediction.latency_ms == 0
+    assert prediction.throughput_per_s is None
+    assert len(prediction.kernels) == 0
+    json.dumps(prediction.to_dict(), allow_nan=False)
+    assert "0 ms" in repr(prediction)
+    assert "<table>" in prediction._repr_html_()
+
+
 def test_a_table_prints_and_slices():
     table = latpred.predict_many([small_network()], batches=[1, 2, 4], devices=["A100"])
     assert isinstance(table[1:], latpred.PredictionTable)

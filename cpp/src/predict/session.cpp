@@ -82,6 +82,7 @@ Run run_line(const Graph& graph, const PredictRequest& request, const Predictor&
 // Energy is power times time: both uncertainties add on the log scale. The board cannot leave its limits.
 Interval energy_interval(const EnergyEstimate& energy, const Interval& latency_s, double latency_point_s,
                          double latency_log_half_width) {
+  if (latency_point_s == 0) return {0, 0};  // a network of views runs nothing
   const double half_width = std::hypot(latency_log_half_width, energy.power_log_half_width);
   const double lowest = energy.lower_j * latency_s.lower / latency_point_s;
   const double highest = energy.upper_j * latency_s.upper / latency_point_s;
