@@ -25,7 +25,7 @@ class Source:
         Nodes as stored, before anything is folded.
         """
     @property
-    def operator_counts(self) -> dict:
+    def operator_counts(self) -> dict[str, int]:
         """
         Stored operator name -> how often it occurs.
         """
@@ -84,7 +84,7 @@ class Tensor:
     def num_elements(self) -> int:
         ...
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[int, ...]:
         ...
     @property
     def size_bytes(self) -> int:
@@ -101,7 +101,7 @@ class Node:
     def __repr__(self) -> str:
         ...
     @property
-    def attributes(self) -> dict:
+    def attributes(self) -> dict[str, typing.Any]:
         ...
     @property
     def bytes_in(self) -> int:
@@ -121,7 +121,7 @@ class Node:
     def id(self) -> int:
         ...
     @property
-    def inputs(self) -> list:
+    def inputs(self) -> list[Tensor | None]:
         """
         Tensors; None where an optional input is left out.
         """
@@ -135,7 +135,7 @@ class Node:
     def operator(self) -> str:
         ...
     @property
-    def outputs(self) -> list:
+    def outputs(self) -> list[Tensor | None]:
         ...
     @property
     def repeat(self) -> int:
@@ -156,21 +156,21 @@ class Graph:
     """
     def __len__(self) -> int:
         ...
-    def __repr__(self) -> typing.Any:
+    def __repr__(self) -> str:
         ...
     def __str__(self) -> str:
         ...
-    def _repr_html_(self) -> typing.Any:
+    def _repr_html_(self) -> str:
         ...
     def adjacency(self) -> numpy.typing.NDArray[numpy.int32]:
         """
         Producer and consumer of every data edge: int32 [E, 2].
         """
-    def to_onnx(self, *args, **kwargs) -> typing.Any:
+    def to_onnx(self, path: typing.Any) -> None:
         """
-        to_onnx(path): writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].
+        Writes an ONNX file without weights, for viewers and other tools. Needs latpred[onnx].
         """
-    def to_pandas(self, *args, **kwargs) -> typing.Any:
+    def to_pandas(self) -> typing.Any:
         """
         One row for each node. Needs latpred[data].
         """
@@ -192,7 +192,7 @@ class Graph:
         Of structure, operators, attributes and shapes (batch included); 16 hex digits.
         """
     @property
-    def inputs(self) -> list:
+    def inputs(self) -> list[Tensor]:
         ...
     @property
     def macs(self) -> float:
@@ -200,7 +200,7 @@ class Graph:
         Multiply-accumulates of one call on the whole batch.
         """
     @property
-    def nodes(self) -> list:
+    def nodes(self) -> list[Node]:
         ...
     @property
     def num_parameters(self) -> int:
@@ -216,16 +216,16 @@ class Graph:
         Operator name -> how many nodes.
         """
     @property
-    def outputs(self) -> list:
+    def outputs(self) -> list[Tensor]:
         ...
     @property
     def source(self) -> Source:
         ...
     @property
-    def tensors(self) -> list:
+    def tensors(self) -> list[Tensor]:
         ...
     @property
-    def warnings(self) -> list:
+    def warnings(self) -> list[str]:
         ...
     @property
     def weight_bytes(self) -> int:
@@ -265,7 +265,7 @@ class GraphBuilder:
     """
     def __init__(self) -> None:
         ...
-    def apply(self, operator: str, inputs: typing.SupportsInt | typing.SupportsIndex | collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex | None], *, num_outputs: typing.SupportsInt | typing.SupportsIndex = 1, name: str = '', **kwargs) -> typing.Any:
+    def apply(self, operator: str, inputs: typing.SupportsInt | typing.SupportsIndex | collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex | None], *, num_outputs: typing.SupportsInt | typing.SupportsIndex = 1, name: str = '', **kwargs: typing.Any) -> typing.Any:
         """
         Applies an operator to variables (None: an optional input left out); returns its output, or a tuple.
         """
@@ -411,7 +411,7 @@ class Kernels:
     def runtime(self) -> str:
         ...
     @property
-    def unknown_operators(self) -> list:
+    def unknown_operators(self) -> list[str]:
         ...
 class Fact:
     """
@@ -711,7 +711,7 @@ class Answer:
     def batch(self) -> int:
         ...
     @property
-    def coverage(self) -> list:
+    def coverage(self) -> list[str]:
         ...
     @property
     def device(self) -> str:
@@ -774,7 +774,7 @@ class Answer:
     def runtime(self) -> str:
         ...
     @property
-    def unknown_operators(self) -> list:
+    def unknown_operators(self) -> list[str]:
         ...
 class KernelRow:
     """
@@ -808,7 +808,7 @@ class KernelRow:
     def macs(self) -> float:
         ...
     @property
-    def members(self) -> list:
+    def members(self) -> list[str]:
         ...
     @property
     def n(self) -> float:
@@ -890,7 +890,7 @@ class Session:
         ...
     def predict_many(self, graphs: collections.abc.Sequence[Graph], requests: collections.abc.Sequence[PredictRequest], num_threads: typing.SupportsInt | typing.SupportsIndex = 0) -> list[Answer]:
         ...
-def checkpoint_format() -> dict:
+def checkpoint_format() -> dict[str, typing.Any]:
     """
     What a checkpoint's manifest must say to be read by this build.
     """
@@ -948,7 +948,7 @@ def predictors() -> list[Predictor]:
     """
     The predictor table.
     """
-def read_program(path: str, framework: str = '', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
+def read_program(path: str | bytes, framework: str = '', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
     """
     What a model file says. The weights are not read, nothing in the file is executed.
     """
@@ -968,5 +968,5 @@ def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[s
     """
 def with_batch(graph: Graph, batch: typing.SupportsInt | typing.SupportsIndex) -> Graph:
     ...
-TORCH_VERSION: str | None
+TORCH_VERSION = None
 __version__: str

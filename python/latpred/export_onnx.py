@@ -138,8 +138,8 @@ class _Writer:
         for index, tensor in enumerate(node.inputs):
             if tensor is None:
                 continue
-            content = list(node.outputs[0].shape) if index == shape_input else None
-            self._store(tensor, content)
+            reshaped = node.outputs[0] if index == shape_input else None
+            self._store(tensor, None if reshaped is None else list(reshaped.shape))
         domain, operator = _onnx_operator(node)
         made = self._make_node(node, domain, operator)
         if domain == "" and not self._is_valid(made):
