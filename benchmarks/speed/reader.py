@@ -12,11 +12,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+import latpred
 import onnx
 import onnx.shape_inference
 from common import paired, report, summary
-
-import latpred
 
 LIGHT = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("light_*.onnx"))
 INPUT = (3, 224, 224)
@@ -33,7 +32,7 @@ def run_onnx() -> None:
 
 
 def openvino_contestant() -> Callable[[], object]:
-    import openvino  # noqa: PLC0415  (optional)
+    import openvino
 
     core = openvino.Core()
 

@@ -45,7 +45,10 @@ def main() -> None:
         times.append(time.perf_counter() - start)
     median_s = statistics.median(times)
     row = {"operators": len(graph.nodes), "median_us": 1e6 * median_s, "predictions_per_s": 1 / median_s}
-    print(f"{row['operators']} operators: {row['median_us']:.0f} us a prediction, {row['predictions_per_s']:.0f} per second")
+    print(
+        f"{row['operators']} operators: {row['median_us']:.0f} us a prediction, "
+        f"{row['predictions_per_s']:.0f} per second"
+    )
     if options.json is not None:
         options.json.write_text(json.dumps(row, indent=1) + "\n")
 

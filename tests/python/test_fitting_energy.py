@@ -55,6 +55,12 @@ def test_held_out_blocks_are_predicted_better_than_by_constant_power() -> None:
     assert model < 1e-3 < (table["constant power"] / table.measured - 1).abs().mean()
 
 
+def test_half_width_holds_eight_of_ten() -> None:
+    errors = np.linspace(-0.5, 0.5, 101)
+    table = pd.DataFrame({"model": np.exp(errors), "measured": 1.0})
+    assert energy.log_half_width(table) == pytest.approx(0.4, abs=0.01)
+
+
 def test_power_stays_between_idle_and_limit() -> None:
     rows = synthetic_rows()
     rows["flops"] *= 100
@@ -105,7 +111,8 @@ def test_tables_are_read_into_work_and_traffic(tmp_path: Path) -> None:
 
 
 def test_header_holds_every_coefficient() -> None:
-    text = energy.header(TRUTH, 12, ["all (12), model: MAPE 1.0"])
+    text = energy.header(TRUTH, 12, 0.25, ["all (12), model: MAPE 1.0"])
     assert "kComputeAttentionShare = 0.4000;" in text
     assert "all (12), model: MAPE 1.0" in text
-    assert text.count("inline constexpr double") == 6
+    assert "kPowerLogHalfWidth = 0.2500;" in text
+    assert text.count("inline constexpr double") == 7
