@@ -94,7 +94,15 @@ TEST(Interval, AnUnmeasuredKindIsInterpolatedAndWidensByItsShare) {
 TEST(Interval, WithoutTheUnitsAKindCountsAtFloat32) {
   const PreparedNetwork asked = network("V100", "", "eager", "default");  // TF32, which a V100 has not
   EXPECT_TRUE(coverage(measured(), asked.input()).kinds_measured);
+  EXPECT_TRUE(coverage(measured(), asked.input()).precision_measured);
   EXPECT_FALSE(coverage(measured(), network("A100", "", "eager", "default").input()).kinds_measured);
+}
+
+TEST(Interval, APrecisionThatWasNotMeasuredIsNamed) {
+  const Evidence evidence = evidence_with(R"("rows": {"conv": {"tf32": 5}, "unary": {"fp32": 7}})");
+  const Coverage covered = coverage(evidence, network("A100", "", "eager", "tf32").input());
+  EXPECT_EQ(covered.provenance, "interpolated");
+  EXPECT_EQ(covered.notes, std::vector<std::string>{"precision tf32 was not measured"});
 }
 
 TEST(Interval, TermsAddInQuadrature) {

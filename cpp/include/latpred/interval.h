@@ -19,7 +19,7 @@ struct IntervalTerms {
   double known_device = 0;    // half-width on a measured device: networks and shapes left out whole
   double unknown_device = 0;  // half-width of the same on a device left out, its common factor taken off
   double device_sd = 0;       // common factor of a device (or a part of one) that was not measured
-  double runtime_sd = 0;      // of a runtime or precision that was not measured
+  double runtime_sd = 0;      // of a runtime that was not measured
   double kind_sd = 0;         // of the efficiency of a kind of operator without measurements
   double host_sd = 0;         // of the host's time per launch, which differs between machines
 };

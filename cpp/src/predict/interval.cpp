@@ -6,6 +6,7 @@
 
 #include "latpred/error.h"
 #include "latpred/json.h"
+#include "latpred/precision.h"
 #include "latpred/text.h"
 #include "units.h"
 
@@ -122,7 +123,9 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input) {
   result.device_measured = contains(evidence.devices, input.device.name);
   result.whole_device = input.partition.name.empty();
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
-  result.precision_measured = contains(evidence.precisions, input.kernels.precision);
+  // "default" names no arithmetic of its own: the kinds below say which were measured.
+  result.precision_measured =
+      precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision);
   result.kinds_measured = input.kernels.unknown_operators.empty() &&
                           std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(), [&](const Kernel& kernel) {
                             return is_measured(evidence, kernel, input.device);
@@ -140,7 +143,7 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   const double conformal = known ? terms.known_device : terms.unknown_device;
   double variance = 0;
   if (!known) variance += terms.device_sd * terms.device_sd;
-  if (!coverage.runtime_measured || !coverage.precision_measured) variance += terms.runtime_sd * terms.runtime_sd;
+  if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from latpred.fitting.measurements import ARITHMETICS, KINDS, Samples
-from latpred.fitting.split import CHIPS
+from latpred.fitting.split import CHIPS, OTHER_BOARDS
 
 KERNEL_NORM = 3.0  # 2 to 6 fit alike
 HOST_NORM = 3.0  # kHostNorm of predict/host.cpp
@@ -317,7 +317,7 @@ def _resolve(parameters: _Parameters, logs: np.ndarray) -> Analytic:
     winograd = value("compute") * value("compute/fp32") * value(f"compute/{WINOGRAD}")
     devices, factors = [], []
     for chip, boards in CHIPS.items():
-        for device in boards:
+        for device in (*boards, *OTHER_BOARDS.get(chip, ())):
             row = [
                 value(f"compute@{chip}/{units}") * value(f"compute@{device}/{units}") for units in ("general", "matrix")
             ]

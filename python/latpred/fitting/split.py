@@ -26,6 +26,12 @@ CHIPS = {
     "AD104": ("L4",),
     "AD102": ("L40S",),
 }
+# Boards without measurements that carry a measured chip: they get its factors.
+OTHER_BOARDS = {
+    "GH100": ("H100-PCIe-80GB", "H100-NVL-94GB"),
+    "GP100": ("P100-SXM2-16GB",),
+    "GV100": ("V100-SXM2-16GB", "V100-SXM2-32GB", "V100-PCIe-16GB"),
+}
 CHIP_OF = {device: chip for chip, devices in CHIPS.items() for device in devices}
 
 SPLIT_FILE = "gpu.json"
