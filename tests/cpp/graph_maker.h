@@ -20,7 +20,9 @@ class GraphMaker {
     graph_.inputs.push_back(id);
     return id;
   }
-  TensorId weight(Shape shape, DType dtype = DType::float32) { return tensor(std::move(shape), dtype, TensorKind::parameter); }
+  TensorId weight(Shape shape, DType dtype = DType::float32) {
+    return tensor(std::move(shape), dtype, TensorKind::parameter);
+  }
   TensorId constant(Shape shape) { return tensor(std::move(shape), DType::int64, TensorKind::constant); }
 
   TensorId node(OperatorId op, std::vector<TensorId> inputs, Shape shape, const Settings& settings = {},

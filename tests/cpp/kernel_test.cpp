@@ -24,8 +24,8 @@ Graph residual_block() {
   const Shape shape{kBatch, 16, 8, 8};
   const TensorId x = make.input(shape);
   const TensorId c = make.node(OperatorId::conv, {x, make.weight({16, 16, 3, 3})}, shape, conv_settings());
-  const TensorId b = make.node(
-      OperatorId::batch_norm, {c, make.weight({16}), make.weight({16}), make.weight({16}), make.weight({16})}, shape);
+  const TensorId b = make.node(OperatorId::batch_norm,
+                               {c, make.weight({16}), make.weight({16}), make.weight({16}), make.weight({16})}, shape);
   const TensorId r = make.node(OperatorId::relu, {b}, shape);
   return make.build({make.node(OperatorId::add, {r, x}, shape)});
 }

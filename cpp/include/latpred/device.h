@@ -26,13 +26,13 @@ struct Device {
   double sms = 0;                         // streaming multiprocessors; cores of a CPU
   std::optional<double> cuda_cores;
   std::optional<double> tensor_cores;
-  std::optional<double> clock_hz;         // boost
+  std::optional<double> clock_hz;  // boost
   double memory_bytes = 0;
   std::string memory_type;
   std::optional<double> memory_bus_bits;
   std::optional<double> memory_clock_hz;
-  double bandwidth_bytes_per_s = 0;       // data sheet
-  std::optional<double> l2_bytes;         // of a CPU: its last-level cache
+  double bandwidth_bytes_per_s = 0;        // data sheet
+  std::optional<double> l2_bytes;          // of a CPU: its last-level cache
   std::optional<double> fp32_flops_per_s;  // data-sheet peaks, dense
   std::optional<double> tf32_flops_per_s;
   std::optional<double> fp16_flops_per_s;
@@ -41,10 +41,10 @@ struct Device {
   std::optional<double> fp8_flops_per_s;
   std::optional<double> power_limit_w;
   bool has_mig = false;
-  Fact sustained_share;              // of the data-sheet peak that a long run holds under the power limit
-  Fact bandwidth_bytes_per_s_per_sm; // what one SM can pull
+  Fact sustained_share;               // of the data-sheet peak that a long run holds under the power limit
+  Fact bandwidth_bytes_per_s_per_sm;  // what one SM can pull
   Fact idle_power_w;
-  Fact context_bytes;                // driver context and loaded libraries
+  Fact context_bytes;  // driver context and loaded libraries
   std::string source;
   std::string note;
 

@@ -38,9 +38,9 @@ enum class DType : std::uint8_t {
 
 struct DTypeRow {
   DType dtype;
-  std::string_view name;  // NumPy's / ml_dtypes' spelling
-  std::uint8_t size_bits; // 0: no fixed size (undefined, string)
-  bool is_integer;        // signed or unsigned integer or boolean
+  std::string_view name;   // NumPy's / ml_dtypes' spelling
+  std::uint8_t size_bits;  // 0: no fixed size (undefined, string)
+  bool is_integer;         // signed or unsigned integer or boolean
   bool is_floating;
 };
 

@@ -14,8 +14,8 @@ namespace latpred {
 struct EnergyEstimate {
   double energy_j = 0;
   double mean_power_w = 0;
-  double lower_j = 0;  // idle power x latency (the partition's share)
-  double upper_j = 0;  // power limit x latency (the partition's share)
+  double lower_j = 0;               // idle power x latency (the partition's share)
+  double upper_j = 0;               // power limit x latency (the partition's share)
   double power_log_half_width = 0;  // of mean_power_w: an 80 % interval on the log scale
 };
 

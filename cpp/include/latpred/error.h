@@ -35,12 +35,26 @@ class Error : public std::runtime_error {
   ErrorData data_;
 };
 
-class InvalidArgumentError : public Error { using Error::Error; };
-class ModelFileError : public Error { using Error::Error; };
-class ShapeError : public Error { using Error::Error; };
-class UnsupportedOperatorError : public Error { using Error::Error; };
-class CheckpointError : public Error { using Error::Error; };
-class ProfilerError : public Error { using Error::Error; };
-class MissingDependencyError : public Error { using Error::Error; };
+class InvalidArgumentError : public Error {
+  using Error::Error;
+};
+class ModelFileError : public Error {
+  using Error::Error;
+};
+class ShapeError : public Error {
+  using Error::Error;
+};
+class UnsupportedOperatorError : public Error {
+  using Error::Error;
+};
+class CheckpointError : public Error {
+  using Error::Error;
+};
+class ProfilerError : public Error {
+  using Error::Error;
+};
+class MissingDependencyError : public Error {
+  using Error::Error;
+};
 
 }  // namespace latpred

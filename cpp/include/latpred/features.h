@@ -31,14 +31,14 @@ struct FeatureColumn {
 
 // Physics of one kernel: the quantities that every predictor starts from. Times in seconds, of one execution.
 struct KernelPhysics {
-  double peak_flops_per_s = 0;         // sustained, of the partition, at the kernel's arithmetic
-  double bandwidth_bytes_per_s = 0;    // of the partition
-  double compute_s = 0;                // flops / peak
-  double memory_s = 0;                 // bytes / bandwidth
-  double roofline_s = 0;               // max of both
-  double tiles = 0;                    // output tiles of the matrix product; 0 where it is none
-  double waves = 0;                    // tiles over SMs, rounded up
-  double wave_efficiency = 1;          // share of the waves' slots that hold a tile
+  double peak_flops_per_s = 0;       // sustained, of the partition, at the kernel's arithmetic
+  double bandwidth_bytes_per_s = 0;  // of the partition
+  double compute_s = 0;              // flops / peak
+  double memory_s = 0;               // bytes / bandwidth
+  double roofline_s = 0;             // max of both
+  double tiles = 0;                  // output tiles of the matrix product; 0 where it is none
+  double waves = 0;                  // tiles over SMs, rounded up
+  double wave_efficiency = 1;        // share of the waves' slots that hold a tile
   bool compute_bound = false;
 };
 [[nodiscard]] KernelPhysics kernel_physics(const KernelOnDevice& input);

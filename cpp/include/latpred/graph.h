@@ -41,8 +41,8 @@ struct Tensor {
 
 // What one execution of an operator costs; counted, not measured.
 struct Cost {
-  double macs = 0;   // multiply-accumulates of convolutions, matrix products, attention and recurrent layers
-  double flops = 0;  // 2 x macs + element-wise operations
+  double macs = 0;             // multiply-accumulates of convolutions, matrix products, attention and recurrent layers
+  double flops = 0;            // 2 x macs + element-wise operations
   std::int64_t bytes_in = 0;   // activations read
   std::int64_t bytes_out = 0;  // activations written
   std::int64_t weight_bytes = 0;
@@ -53,7 +53,7 @@ struct Cost {
 struct Node {
   std::string name;
   OperatorId op = OperatorId::unknown;
-  std::string source_operator;  // as the file names it
+  std::string source_operator;   // as the file names it
   std::vector<TensorId> inputs;  // kAbsent where an optional one is left out
   std::vector<TensorId> outputs;
   Attributes attributes;
@@ -73,8 +73,8 @@ inline constexpr std::int64_t kSavedBatch = 0;
 // What the caller asks the sizes to be.
 struct InputRequest {
   std::int64_t batch = 1;
-  std::optional<InputSize> only;            // input="3,224,224"
-  std::map<std::string, InputSize> by_name; // input={"ids": "128:int64"}
+  std::optional<InputSize> only;             // input="3,224,224"
+  std::map<std::string, InputSize> by_name;  // input={"ids": "128:int64"}
 };
 
 // The user's network with every shape a number, in execution order. What is known before it runs (shape arithmetic,

@@ -13,14 +13,14 @@ namespace latpred {
 
 // One thing that the runtime executes. Quantities are of one execution; `repeat` says how many there are.
 struct Kernel {
-  std::string name;              // "conv_12", "conv_12+relu_13", "cast"
+  std::string name;  // "conv_12", "conv_12+relu_13", "cast"
   CostKind kind = CostKind::other;
-  std::vector<NodeId> members;   // empty for what no node asked for: a cast, a layout change
+  std::vector<NodeId> members;  // empty for what no node asked for: a cast, a layout change
   Arithmetic arithmetic = Arithmetic::fp32;
   std::int64_t repeat = 1;
   double macs = 0;
   double flops = 0;
-  double bytes_in = 0;      // activations that cross into the group
+  double bytes_in = 0;  // activations that cross into the group
   double bytes_out = 0;
   double weight_bytes = 0;
   // As a matrix product: gemm_batch independent [m, k] x [k, n]; zeros where the kernel is none.

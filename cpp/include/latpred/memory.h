@@ -19,7 +19,7 @@ struct MemoryEstimate {
   double allocator_bytes = 0;         // what the caching allocator reserves beyond what is live
   double context_bytes = 0;           // driver context and libraries
   double total_bytes = 0;
-  NodeId peak_node = -1;              // the node that runs when the peak is reached
+  NodeId peak_node = -1;  // the node that runs when the peak is reached
 };
 
 struct MemoryRequest {

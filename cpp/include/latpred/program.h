@@ -44,7 +44,7 @@ struct Variable {
   bool is_stored = false;  // its content stands in the file: a weight or a constant
   bool has_shape = false;  // `dimensions` is what the file declares (an empty list then means a scalar)
   std::vector<Dimension> dimensions;
-  bool is_sequence = false;  // a list of tensors; type and dimensions are then those of its elements
+  bool is_sequence = false;            // a list of tensors; type and dimensions are then those of its elements
   std::shared_ptr<const Value> value;  // the content, for small stored tensors
 };
 
@@ -62,7 +62,7 @@ struct Statement {
   OperatorId op = OperatorId::unknown;
   std::string source_operator;  // as the file names it: "Conv", "com.microsoft::Gelu"
   std::string name;
-  std::vector<VariableId> inputs;   // kAbsent where an optional one is left out
+  std::vector<VariableId> inputs;  // kAbsent where an optional one is left out
   std::vector<VariableId> outputs;
   Attributes attributes;
   std::vector<Block> bodies;  // If: then, else; Loop, Scan: the body
@@ -71,11 +71,11 @@ struct Statement {
 // Where a program came from, for messages and checks.
 struct SourceInfo {
   std::string path;
-  std::string framework;                     // "onnx", "builder", ...
-  std::string format;                        // "ONNX IR 8, opset 17"
-  std::string producer;                      // "pytorch 2.1.0"
+  std::string framework;                                // "onnx", "builder", ...
+  std::string format;                                   // "ONNX IR 8, opset 17"
+  std::string producer;                                 // "pytorch 2.1.0"
   std::map<std::string, std::int64_t> operator_counts;  // as stored in the main block, before anything is folded
-  std::int64_t num_nodes = 0;                // likewise
+  std::int64_t num_nodes = 0;                           // likewise
 };
 
 // What a model file says, before the batch and the input sizes are known: the value between a reader and the shape

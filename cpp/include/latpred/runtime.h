@@ -12,8 +12,8 @@ namespace latpred {
 struct Runtime {
   std::string_view name;
   std::string_view description;
-  bool fuses;               // false: one kernel for each operator that moves data
-  bool strided_views;       // transposes and slices are views, as in PyTorch; false: copies
+  bool fuses;          // false: one kernel for each operator that moves data
+  bool strided_views;  // transposes and slices are views, as in PyTorch; false: copies
   bool on_gpu;
   bool on_cpu;
   double host_s_per_launch;  // the host's time for one launch: what a small batch waits for

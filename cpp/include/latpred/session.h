@@ -22,14 +22,14 @@ namespace latpred {
 // What is asked besides the graph; names are those of the tables.
 struct PredictRequest {
   std::string device = "A100";
-  std::string partition;              // empty: the whole device
-  std::string runtime;                // empty: the device's default
+  std::string partition;  // empty: the whole device
+  std::string runtime;    // empty: the device's default
   std::string precision = "default";
-  std::string input_on = "device";    // where the caller's input lies: "device", "pinned", "pageable"
-  bool autograd = false;              // keep what a backward pass needs: memory only
-  std::string predictor;              // empty: the best that covers the case
-  std::string mig_rule = "memory";    // or "dippm"
-  bool strict = false;                // refuse what lies outside the evidence
+  std::string input_on = "device";  // where the caller's input lies: "device", "pinned", "pageable"
+  bool autograd = false;            // keep what a backward pass needs: memory only
+  std::string predictor;            // empty: the best that covers the case
+  std::string mig_rule = "memory";  // or "dippm"
+  bool strict = false;              // refuse what lies outside the evidence
 };
 
 struct Interval {
@@ -99,10 +99,10 @@ struct PartitionRow {
 };
 
 struct Fit {
-  bool fits = false;          // by the upper end of the memory interval
-  double margin_bytes = 0;    // usable minus upper end; negative: missing
+  bool fits = false;        // by the upper end of the memory interval
+  double margin_bytes = 0;  // usable minus upper end; negative: missing
   double usable_bytes = 0;
-  double needed_bytes = 0;    // upper end of the interval
+  double needed_bytes = 0;  // upper end of the interval
 };
 
 // Runs the whole line from Graph to Prediction. Holds the fitted predictors, which it loads from `data_directory` when

@@ -77,8 +77,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   return best;
 }
 
-std::string unknown_name_message(std::string_view what, std::string_view name,
-                                 const std::vector<std::string>& valid) {
+std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& valid) {
   const std::string suggestion = nearest(name, valid);
   std::string message = concat("unknown ", what, " '", name, "'");
   if (!suggestion.empty()) message += concat("; did you mean '", suggestion, "'?");

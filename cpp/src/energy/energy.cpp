@@ -19,7 +19,8 @@ constexpr double kOtherBoardLogSd = 0.2;
 constexpr double kQuantile80 = 1.2816;  // of the normal distribution, two-sided 80 %
 
 double power_log_half_width(const Device& device) {
-  return device.name == kFittedBoard ? kPowerLogHalfWidth : std::hypot(kPowerLogHalfWidth, kQuantile80 * kOtherBoardLogSd);
+  return device.name == kFittedBoard ? kPowerLogHalfWidth
+                                     : std::hypot(kPowerLogHalfWidth, kQuantile80 * kOtherBoardLogSd);
 }
 
 // What one execution moves between memory and chip: a working set that fits stays in L2, and so do weights when those

@@ -24,7 +24,9 @@ inline constexpr double kComputeProductShare = 0.8750;
 inline constexpr double kComputeAttentionShare = 0.5255;
 inline constexpr double kMemoryShare = 0.3958;
 inline constexpr double kGapShare = 0.0894;
-inline constexpr double kLaunchSeconds = 2e-06;  // launch and drain of a kernel, in which the SMs draw little
-inline constexpr double kPowerLogHalfWidth = 0.2507;  // holds 80 % of the rows, blocks held out
+// Launch and drain of a kernel, in which the SMs draw little.
+inline constexpr double kLaunchSeconds = 2e-06;
+// On the log scale; holds 80 % of the rows, blocks held out.
+inline constexpr double kPowerLogHalfWidth = 0.2507;
 
 }  // namespace latpred

@@ -185,7 +185,8 @@ void check(const Graph& graph) {
   const auto num_tensors = static_cast<TensorId>(graph.tensors.size());
   for (const Tensor& tensor : graph.tensors) {
     for (const std::int64_t size : tensor.shape) {
-      if (size < 0) throw ShapeError(concat("tensor '", tensor.name, "' has a negative size: ", shape_text(tensor.shape)));
+      if (size < 0)
+        throw ShapeError(concat("tensor '", tensor.name, "' has a negative size: ", shape_text(tensor.shape)));
     }
   }
   std::vector<bool> ready(graph.tensors.size());

@@ -21,7 +21,8 @@ VariableId ProgramBuilder::input(std::string_view name, const Shape& sizes, DTyp
 }
 
 VariableId ProgramBuilder::parameter(const Shape& shape, DType dtype) {
-  Variable variable{.name = concat("w", program_.variables.size()), .dtype = dtype, .is_stored = true, .has_shape = true};
+  Variable variable{
+      .name = concat("w", program_.variables.size()), .dtype = dtype, .is_stored = true, .has_shape = true};
   for (const std::int64_t size : shape) variable.dimensions.push_back({size, ""});
   return add(std::move(variable));
 }

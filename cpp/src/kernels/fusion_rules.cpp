@@ -15,7 +15,8 @@ constexpr Kinds of(CostKind first, Kind... rest) {
   return of(first) | of(rest...);
 }
 
-constexpr Kinds kConvolutions = of(CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise);
+constexpr Kinds kConvolutions =
+    of(CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise);
 constexpr Kinds kProducts = of(CostKind::matmul, CostKind::batch_matmul);
 constexpr Kinds kPointwise = of(CostKind::unary, CostKind::binary, CostKind::cast);
 constexpr Kinds kNorms = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce);

@@ -221,10 +221,10 @@ class Fuser {
   std::vector<CostKind> kinds_;
   Storage storage_;
   ViewInfo views_;
-  std::vector<std::int64_t> row_of_;     // [tensors] the row whose tail this is, seen through views; -1: none
+  std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
-  std::vector<int> num_readers_;         // [tensors]
-  std::vector<bool> cast_done_;          // [tensors]
+  std::vector<int> num_readers_;            // [tensors]
+  std::vector<bool> cast_done_;             // [tensors]
   Kernels result_;
 };
 

@@ -21,12 +21,29 @@ bool is_product(CostKind kind) {
 // torch.autocast's list of operators that run in float32 whatever comes in; everything that is neither on it nor a
 // product takes the widest type that it is given.
 constexpr std::array kFloat32Operators{
-    OperatorId::softmax,    OperatorId::log_softmax, OperatorId::layer_norm,  OperatorId::group_norm,
-    OperatorId::exp,        OperatorId::log,         OperatorId::pow,         OperatorId::reciprocal,
-    OperatorId::softplus,   OperatorId::cum_sum,     OperatorId::cum_prod,    OperatorId::reduce_sum,
-    OperatorId::reduce_prod, OperatorId::reduce_l1,  OperatorId::reduce_l2,   OperatorId::acos,
-    OperatorId::asin,       OperatorId::cosh,        OperatorId::sinh,        OperatorId::tan,
-    OperatorId::rsqrt,      OperatorId::rms_norm,    OperatorId::negative_log_likelihood_loss,
+    OperatorId::softmax,
+    OperatorId::log_softmax,
+    OperatorId::layer_norm,
+    OperatorId::group_norm,
+    OperatorId::exp,
+    OperatorId::log,
+    OperatorId::pow,
+    OperatorId::reciprocal,
+    OperatorId::softplus,
+    OperatorId::cum_sum,
+    OperatorId::cum_prod,
+    OperatorId::reduce_sum,
+    OperatorId::reduce_prod,
+    OperatorId::reduce_l1,
+    OperatorId::reduce_l2,
+    OperatorId::acos,
+    OperatorId::asin,
+    OperatorId::cosh,
+    OperatorId::sinh,
+    OperatorId::tan,
+    OperatorId::rsqrt,
+    OperatorId::rms_norm,
+    OperatorId::negative_log_likelihood_loss,
     OperatorId::softmax_cross_entropy_loss,
 };
 
@@ -55,7 +72,8 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     const bool to_half = is_convolution(kinds[position]) || is_product(kinds[position]);
-    const bool to_single = std::find(kFloat32Operators.begin(), kFloat32Operators.end(), node.op) != kFloat32Operators.end();
+    const bool to_single =
+        std::find(kFloat32Operators.begin(), kFloat32Operators.end(), node.op) != kFloat32Operators.end();
     int widest = 0;
     for (const TensorId id : node.inputs) {
       if (id == kAbsent || graph.tensors[id].dtype != DType::float32) continue;
@@ -81,7 +99,7 @@ Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, c
   storage.tensor_bits.reserve(graph.tensors.size());
   for (const Tensor& tensor : graph.tensors) {
     const bool follows_precision = tensor.dtype == DType::float32;
-    storage.tensor_bits.push_back(!follows_precision      ? dtype_row(tensor.dtype).size_bits
+    storage.tensor_bits.push_back(!follows_precision   ? dtype_row(tensor.dtype).size_bits
                                   : tensor.is_weight() ? precision.weight_bits
                                                        : precision.activation_bits);
   }

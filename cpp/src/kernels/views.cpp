@@ -79,11 +79,11 @@ struct ViewRow {
 };
 
 constexpr std::array kViewRules{
-    ViewRow{OperatorId::identity, same},     ViewRow{OperatorId::dropout, same},
-    ViewRow{OperatorId::reshape, reshape},   ViewRow{OperatorId::flatten, reshape},
-    ViewRow{OperatorId::squeeze, reshape},   ViewRow{OperatorId::unsqueeze, reshape},
+    ViewRow{OperatorId::identity, same},       ViewRow{OperatorId::dropout, same},
+    ViewRow{OperatorId::reshape, reshape},     ViewRow{OperatorId::flatten, reshape},
+    ViewRow{OperatorId::squeeze, reshape},     ViewRow{OperatorId::unsqueeze, reshape},
     ViewRow{OperatorId::transpose, transpose}, ViewRow{OperatorId::expand, expand},
-    ViewRow{OperatorId::slice, slice},       ViewRow{OperatorId::split, slice},
+    ViewRow{OperatorId::slice, slice},         ViewRow{OperatorId::split, slice},
     ViewRow{OperatorId::gather, select},
 };
 

@@ -10,8 +10,8 @@
 namespace latpred {
 namespace {
 
-// Host to device over PCIe x16. Pinned: what bandwidth tests reach of generation 3, 4 and 5 (12, 25 and 52 of 16, 32 and
-// 64 GB/s). Pageable: the driver copies through a staging buffer first, which halves it at best.
+// Host to device over PCIe x16. Pinned: what bandwidth tests reach of generation 3, 4 and 5 (12, 25 and 52 of 16, 32
+// and 64 GB/s). Pageable: the driver copies through a staging buffer first, which halves it at best.
 struct LinkRow {
   int from_compute_capability;
   double pinned_bytes_per_s;

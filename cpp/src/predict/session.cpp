@@ -49,10 +49,10 @@ void check_units(const Device& device, const Precision& precision) {
         valid.emplace_back(row.name);
       }
     }
-    throw InvalidArgumentError(concat("device '", device.name, "' has no ", arithmetic_name(arithmetic),
-                                      " arithmetic, which precision '", precision.name, "' needs; it takes ",
-                                      join(valid)),
-                               {.valid = valid});
+    throw InvalidArgumentError(
+        concat("device '", device.name, "' has no ", arithmetic_name(arithmetic), " arithmetic, which precision '",
+               precision.name, "' needs; it takes ", join(valid)),
+        {.valid = valid});
   }
 }
 
@@ -97,9 +97,9 @@ void refuse_outside_evidence(const Prediction& prediction) {
                                    {.op = prediction.unknown_operators.front()});
   }
   if (prediction.latency_provenance == "extrapolated") {
-    throw InvalidArgumentError(concat("strict: outside what the predictor was fitted on: ",
-                                      join(prediction.coverage, "; "),
-                                      "; without strict=True the answer carries a wider interval"));
+    throw InvalidArgumentError(
+        concat("strict: outside what the predictor was fitted on: ", join(prediction.coverage, "; "),
+               "; without strict=True the answer carries a wider interval"));
   }
 }
 
@@ -163,8 +163,8 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   result.memory = estimate_memory(graph, run.kernels, run.device, {.autograd = request.autograd});
   result.memory_interval_bytes = memory_interval(result.memory);
   result.memory_provenance = "modelled";
-  result.energy = estimate_energy(run.kernels, run.features, run.latency.kernel_s, result.latency_s, run.device,
-                                  run.partition);
+  result.energy =
+      estimate_energy(run.kernels, run.features, run.latency.kernel_s, result.latency_s, run.device, run.partition);
   if (result.energy) {
     result.energy_interval_j =
         energy_interval(*result.energy, result.latency_interval_s, result.latency_s, interval.log_half_width);

@@ -231,8 +231,10 @@ namespace latpred {{
 
 // Shares of what lies between idle and the board limit: see power_model.cpp.
 {constants}
-inline constexpr double kLaunchSeconds = {LAUNCH_S:g};  // launch and drain of a kernel, in which the SMs draw little
-inline constexpr double kPowerLogHalfWidth = {half_width:.4f};  // holds 80 % of the rows, blocks held out
+// Launch and drain of a kernel, in which the SMs draw little.
+inline constexpr double kLaunchSeconds = {LAUNCH_S:g};
+// On the log scale; holds 80 % of the rows, blocks held out.
+inline constexpr double kPowerLogHalfWidth = {half_width:.4f};
 
 }}  // namespace latpred
 """
