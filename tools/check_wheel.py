@@ -9,9 +9,10 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-_MAX_BYTES = 2_000_000  # without trained predictors, which grow with what they have learnt
-_TRAINED = "latpred/data/predictors/"
-_SUFFIXES = {".py", ".pyi", ".so", ".json", ".csv", ".txt", ".safetensors", ".typed"}
+_MAX_BYTES = 2_000_000  # without what predictors are fitted on and what they have learnt, which grow by themselves
+_LEARNT = ("latpred/data/predictors/", "latpred/data/measurements/")
+_SUFFIXES = {".py", ".pyi", ".so", ".typed"}
+_DATA_SUFFIXES = {".csv", ".json", ".md", ".parquet", ".safetensors", ".txt"}
 _REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_predictors.pyi", "__init__.py", "cli.py"))
 _TORCH_RPATH = "$ORIGIN/../torch/lib"
 # What _predictors may load besides the system's own: LibTorch without its Python half.
@@ -46,14 +47,14 @@ def check_contents(wheel: zipfile.ZipFile) -> list[str]:
             continue
         if path.parts[0] != "latpred":
             problems.append(f"{name} lies outside of the package")
-        elif path.suffix not in _SUFFIXES:
+        elif path.suffix not in (_DATA_SUFFIXES if name.startswith("latpred/data/") else _SUFFIXES):
             problems.append(f"{name}: no file of this kind belongs into the wheel")
     if not any(name.endswith("/licenses/LICENSE") for name in names):
         problems.append("the licence is missing")
     entries = [wheel.read(name).decode() for name in names if name.endswith("entry_points.txt")]
     if not any("latpred = latpred.cli:main" in text for text in entries):
         problems.append("the entry point latpred is missing")
-    size = sum(info.compress_size for info in wheel.infolist() if not info.filename.startswith(_TRAINED))
+    size = sum(info.compress_size for info in wheel.infolist() if not info.filename.startswith(_LEARNT))
     if size > _MAX_BYTES:
         problems.append(f"{size} bytes without trained predictors, at most {_MAX_BYTES} are allowed")
     return problems
