@@ -30,7 +30,7 @@ def test_slopes_are_those_of_the_times(samples):
     design = analytic._Design(samples.select(np.arange(samples.size) % 10 == 0))
     random = np.random.default_rng(0)
     logs = design.means + random.normal(0, 0.1, len(design.means))
-    _, slopes = design.times(logs, with_slopes=True)
+    _, slopes = design.times_and_slopes(logs)
     for place in random.choice(len(logs), 25, replace=False):
         step = np.zeros(len(logs))
         step[place] = 1e-6

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from latpred.datasets.recipe import Builder, Recipe, Variable
+from latpred._core import GraphBuilder
+from latpred.datasets.recipe import Recipe, Variable
 from latpred.datasets.rows import Row
 
 SOURCE = "Accel-NASBench 42603572"
@@ -27,7 +28,14 @@ FIELDS = ("e", "k", "l", "se")  # expansion, window, layers, squeeze-and-excitat
 
 
 def _conv_norm(
-    net: Builder, x: Variable, cin: int, cout: int, kernel: int = 1, stride: int = 1, groups: int = 1, relu: bool = True
+    net: GraphBuilder,
+    x: Variable,
+    cin: int,
+    cout: int,
+    kernel: int = 1,
+    stride: int = 1,
+    groups: int = 1,
+    relu: bool = True,
 ) -> Variable:
     y = net.apply(
         "conv",
@@ -43,7 +51,7 @@ def _conv_norm(
     return net.apply("relu", y) if relu else y
 
 
-def _squeeze_excite(net: Builder, x: Variable, width: int, squeezed: int) -> Variable:
+def _squeeze_excite(net: GraphBuilder, x: Variable, width: int, squeezed: int) -> Variable:
     y = net.apply("global_average_pool", x)
     y = net.apply("conv", [y, net.parameter((squeezed, width, 1, 1)), net.parameter((squeezed,))], kernel_shape=[1, 1])
     y = net.apply("relu", y)
@@ -51,7 +59,9 @@ def _squeeze_excite(net: Builder, x: Variable, width: int, squeezed: int) -> Var
     return net.apply("mul", [x, net.apply("sigmoid", y)])
 
 
-def _block(net: Builder, x: Variable, cin: int, cout: int, expand: int, kernel: int, stride: int, se: bool) -> Variable:
+def _block(
+    net: GraphBuilder, x: Variable, cin: int, cout: int, expand: int, kernel: int, stride: int, se: bool
+) -> Variable:
     y = x
     width = cin * expand
     if expand != 1:
@@ -63,7 +73,7 @@ def _block(net: Builder, x: Variable, cin: int, cout: int, expand: int, kernel: 
     return net.apply("add", [x, y]) if stride == 1 and cin == cout else y
 
 
-def build(net: Builder, recipe: Recipe) -> None:
+def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of an "anb:" recipe into `net`: e, k, l and se hold one number for each of seven blocks."""
     choices = {field: [int(word) for word in recipe.parameters[field].split(",")] for field in FIELDS}
     size = recipe.integer("size")

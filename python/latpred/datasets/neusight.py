@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ def _conv(row: pd.Series) -> tuple[int, Recipe]:
     return int(row.B), Recipe("op", "conv", {key: str(value) for key, value in parameters.items()})
 
 
-def _vector(name: str, scalar: bool = False):
+def _vector(name: str, scalar: bool = False) -> Callable[[pd.Series], tuple[int, Recipe]]:
     def rule(row: pd.Series) -> tuple[int, Recipe]:
         parameters = {"h": str(row.H)} | ({"scalar": "1"} if scalar else {})
         return int(row.B), Recipe("op", name, parameters)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+from latpred._core import GraphBuilder
 from latpred.errors import InvalidArgumentError
 
-Variable = int
-
-
-class Builder(Protocol):
-    """The part of latpred.GraphBuilder that recipes use."""
-
-    def input(self, name: str, sizes: Sequence[int], dtype: str = "float32") -> Variable: ...
-    def parameter(self, shape: Sequence[int], dtype: str = "float32") -> Variable: ...
-    def apply(self, operator: str, inputs: object, *, num_outputs: int = 1, **attributes: object) -> Variable: ...
-    def output(self, variable: Variable) -> None: ...
+Variable: TypeAlias = Any  # what GraphBuilder.apply returns: an id, or a tuple of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +44,7 @@ def parse(text: str) -> Recipe:
     return Recipe(kind, name, dict(parse_qsl(query, strict_parsing=True)) if query else {})
 
 
-def _gemm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _gemm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     """[batch, k] x [k, n], the batch being m."""
     x = net.input("x", (recipe.integer("k"),), dtype)
     inputs = [x, net.parameter((recipe.integer("n"), recipe.integer("k")), dtype)]
@@ -61,13 +53,13 @@ def _gemm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
     return net.apply("gemm", inputs, transB=1)
 
 
-def _bmm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _bmm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     a = net.input("a", (recipe.integer("m"), recipe.integer("k")), dtype)
     b = net.input("b", (recipe.integer("k"), recipe.integer("n")), dtype)
     return net.apply("matmul", [a, b])
 
 
-def _conv(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _conv(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     kernel, size, groups = recipe.integer("kernel"), recipe.integer("size"), recipe.integer("groups", 1)
     channels = recipe.integer("cin")
     x = net.input("x", (channels, size, size), dtype)
@@ -78,29 +70,29 @@ def _conv(net: Builder, recipe: Recipe, dtype: str) -> Variable:
     return net.apply("conv", inputs, strides=[stride] * 2, pads=[pad] * 4, group=groups, kernel_shape=[kernel] * 2)
 
 
-def _unary(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _unary(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     x = net.input("x", (recipe.integer("h"),), dtype)
     return net.apply(recipe.name, [x])
 
 
-def _binary(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _binary(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     x = net.input("x", (recipe.integer("h"),), dtype)
     scalar = recipe.integer("scalar", 0)
     y = net.parameter((1,), dtype) if scalar else net.input("y", (recipe.integer("h"),), dtype)
     return net.apply(recipe.name, [x, y])
 
 
-def _softmax(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _softmax(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     return net.apply("softmax", [net.input("x", (recipe.integer("h"),), dtype)], axis=-1)
 
 
-def _layer_norm(net: Builder, recipe: Recipe, dtype: str) -> Variable:
+def _layer_norm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     h = recipe.integer("h")
     x = net.input("x", (h,), dtype)
     return net.apply("layer_norm", [x, net.parameter((h,), dtype), net.parameter((h,), dtype)], axis=-1)
 
 
-_OPERATORS: dict[str, Callable[[Builder, Recipe, str], Variable]] = {
+_OPERATORS: dict[str, Callable[[GraphBuilder, Recipe, str], Variable]] = {
     "gemm": _gemm,
     "bmm": _bmm,
     "conv": _conv,
@@ -116,7 +108,7 @@ _OPERATORS: dict[str, Callable[[Builder, Recipe, str], Variable]] = {
 }
 
 
-def build_operator(net: Builder, recipe: Recipe) -> None:
+def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the single operator of an "op:" recipe into `net`; the batch is its first dimension."""
     rule = _OPERATORS.get(recipe.name)
     if rule is None:
@@ -124,7 +116,7 @@ def build_operator(net: Builder, recipe: Recipe) -> None:
     net.output(rule(net, recipe, recipe.parameters.get("dtype", "float32")))
 
 
-def build(net: Builder, recipe: Recipe) -> None:
+def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
     from latpred.datasets import accel_nasbench
 

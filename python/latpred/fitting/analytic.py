@@ -83,7 +83,7 @@ class _Parameters:
 
 
 def _is_winograd(samples: Samples) -> np.ndarray:
-    return (
+    return np.asarray(
         (samples.kind == KINDS.index("conv"))
         & (samples.arithmetic == ARITHMETICS.index("fp32"))
         & (samples.window == 9)
@@ -157,8 +157,15 @@ class _Design:
             return [0] * len(EDGES)
         return [self.parameters.add(f"edge/{group}/{units}/{edge}", EDGE_PRIORS[edge]) for edge in EDGES]
 
-    def times(self, logs: np.ndarray, with_slopes: bool = False):
-        """[S] seconds of the samples; with slopes, d log seconds / d parameters too: [S, P]."""
+    def times(self, logs: np.ndarray) -> np.ndarray:
+        """[S] seconds of the samples."""
+        return self._evaluate(logs, with_slopes=False)[0]
+
+    def times_and_slopes(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """[S] seconds of the samples, and d log seconds / d parameters: [S, P]."""
+        return self._evaluate(logs, with_slopes=True)
+
+    def _evaluate(self, logs: np.ndarray, with_slopes: bool) -> tuple[np.ndarray, np.ndarray]:
         samples = self.samples
         floor = np.where(self.winograd, SMALLEST_WINOGRAD_INVERSE, SMALLEST_INVERSE)
         inverse_compute = np.exp(logs[self.compute].sum(axis=1))
@@ -176,7 +183,7 @@ class _Design:
         device_s = samples.sum_kernels(joined + gap)
         total = (device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM)
         if not with_slopes:
-            return total
+            return total, np.empty((0, 0))
         of_device = (device_s / total) ** (HOST_NORM - 1) / total  # d log total / d device_s
         scale = of_device[samples.sample] * samples.repeat
         of_compute = np.divide(compute, joined, out=np.zeros_like(joined), where=joined > 0) ** KERNEL_NORM * joined
@@ -222,7 +229,7 @@ def _solve(design: _Design) -> np.ndarray:
         return float(loss + PRIOR_WEIGHT / 2 * (((logs - design.means) / design.sds) ** 2).sum())
 
     logs, damping = design.means.copy(), 1e-2
-    total, slopes = design.times(logs, with_slopes=True)
+    total, slopes = design.times_and_slopes(logs)
     residuals = np.log(total / measured) * root_weights
     best = cost(residuals, logs)
     for _ in range(MAX_STEPS):
@@ -242,9 +249,9 @@ def _solve(design: _Design) -> np.ndarray:
         logs, gain, best, damping = candidate, best - found, found, max(damping / 4, 1e-7)
         if gain < STOP_GAIN * best:
             break
-        total, slopes = design.times(logs, with_slopes=True)
+        total, slopes = design.times_and_slopes(logs)
         residuals = np.log(total / measured) * root_weights
-    return logs
+    return np.asarray(logs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -315,16 +322,17 @@ def _resolve(parameters: _Parameters, logs: np.ndarray) -> Analytic:
                 measured = parameters.index.get(name)
                 edges[row, column, position] = np.exp(logs[measured]) if measured is not None else EDGE_PRIORS[edge][0]
     winograd = value("compute") * value("compute/fp32") * value(f"compute/{WINOGRAD}")
-    devices, factors = [], []
+    devices: list[str] = []
+    factors: list[list[float]] = []
     for chip, boards in CHIPS.items():
         for device in (*boards, *OTHER_BOARDS.get(chip, ())):
-            row = [
+            found = [
                 value(f"compute@{chip}/{units}") * value(f"compute@{device}/{units}") for units in ("general", "matrix")
             ]
-            row.append(value(f"memory@{chip}") * value(f"memory@{device}"))
-            if row != [1.0] * 3:
+            found.append(value(f"memory@{chip}") * value(f"memory@{device}"))
+            if found != [1.0] * 3:
                 devices.append(device)
-                factors.append(row)
+                factors.append(found)
     return Analytic(
         compute,
         memory,

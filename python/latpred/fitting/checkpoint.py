@@ -6,6 +6,7 @@ import argparse
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ SHARE_THAT_TEACHES = 0.02
 ALIGNMENT = 8
 
 
-def write(path: Path, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
+def write(path: Path, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Puts `manifest` and the float64 `arrays` into one file; the same content gives the same bytes."""
     header: dict[str, object] = {"__metadata__": {"manifest": json.dumps(manifest)}}
     data = b""
@@ -42,7 +43,7 @@ def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
     cells = len(KINDS) * len(ARITHMETICS)
     cell = samples.kind * len(ARITHMETICS) + samples.arithmetic
     shares = np.bincount(samples.sample * cells + cell, roofline, samples.size * cells).reshape(samples.size, cells)
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares = shares / shares.sum(axis=1, keepdims=True)
     counts = (shares >= SHARE_THAT_TEACHES).sum(axis=0).reshape(len(KINDS), len(ARITHMETICS))
     return {
         kind: {
@@ -55,7 +56,7 @@ def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
 
 def make_manifest(
     predictor: str, fitted: Fitted, samples: Samples, terms: dict[str, Term], sources: list[str], is_fitted: bool
-) -> dict:
+) -> dict[str, Any]:
     """Everything that the predictor's answers can be judged by."""
     training = samples.select(~samples.is_left_out & samples.is_clear)
     test = samples.select(samples.is_left_out & samples.is_clear)

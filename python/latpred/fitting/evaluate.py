@@ -39,7 +39,7 @@ class Term:
 
 def log_ratio(fitted: Fitted, samples: Samples) -> np.ndarray:
     """[S] log(measured / predicted)."""
-    return np.log(samples.latency_s / fitted.predict(samples))
+    return np.asarray(np.log(samples.latency_s / fitted.predict(samples)))
 
 
 def equal_weights(groups: np.ndarray) -> np.ndarray:
@@ -52,14 +52,14 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> 
     """The smallest value that `level` of the weight does not exceed."""
     order = np.argsort(values)
     share = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(np.searchsorted(share, level), len(values) - 1)])
+    return float(values[order][min(int(np.searchsorted(share, level)), len(values) - 1)])
 
 
 def main_kind(samples: Samples) -> np.ndarray:
     """[S] the kind whose kernels have the largest roofline."""
     roofline = np.maximum(samples.compute_s, samples.memory_s) * samples.repeat
     totals = np.bincount(samples.sample * len(KINDS) + samples.kind, roofline, samples.size * len(KINDS))
-    return totals.reshape(samples.size, len(KINDS)).argmax(axis=1)
+    return np.asarray(totals.reshape(samples.size, len(KINDS)).argmax(axis=1))
 
 
 def _left_out_in_turn(fit: Fit, samples: Samples, groups: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:

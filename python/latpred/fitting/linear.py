@@ -36,7 +36,7 @@ class Linear:
     def predict(self, samples: Samples) -> np.ndarray:
         """[S] seconds, by the form that C++ evaluates."""
         device_s = _sums(samples) @ self.coefficients
-        return (device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM)
+        return np.asarray((device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM))
 
 
 def fit(samples: Samples) -> Linear:

@@ -73,7 +73,7 @@ def load(data: Path | None = None) -> pd.DataFrame:
 
     if data is not None:
         return sample(read_sources(data))
-    with resources.as_file(resources.files("latpred").joinpath("data", "measurements", TABLE_FILE)) as path:
+    with resources.as_file(resources.files("latpred") / "data" / "measurements" / TABLE_FILE) as path:
         return pd.read_parquet(path)
 
 
@@ -140,7 +140,7 @@ SAMPLE_FIELDS = frozenset(
 
 def lower(table: pd.DataFrame) -> Samples:
     """Rebuilds every network of `table` and counts its kernels."""
-    kernels: list[tuple] = []
+    kernels: list[tuple[float, ...]] = []
     host_s, launches_s = np.zeros(len(table)), np.zeros(len(table))
     host_of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
     sms = {name: _core.device(name).sms for name in table.device.unique()}

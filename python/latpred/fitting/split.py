@@ -66,7 +66,7 @@ def choose(blocks: Iterable[str]) -> list[str]:
 
 def left_out_blocks() -> frozenset[str]:
     """The blocks named in the committed split file."""
-    text = resources.files("latpred").joinpath("data", "splits", SPLIT_FILE).read_text(encoding="utf-8")
+    text = (resources.files("latpred") / "data" / "splits" / SPLIT_FILE).read_text(encoding="utf-8")
     return frozenset(json.loads(text)["left_out_blocks"])
 
 
