@@ -13,10 +13,11 @@ from latpred._core import Graph
 from latpred.errors import InvalidArgumentError
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
+from latpred.request import check_flag, check_text, make_request
 from latpred.tables import Column, Table, number_column, scaled, text_column
 
 if TYPE_CHECKING:
-    from latpred._core import PredictRequest, Session
+    from latpred._core import Session
 
 Path = str | os.PathLike[str]
 
@@ -44,7 +45,7 @@ def load(
     allow_pickle: let files that execute code when read do so; no file format read so far needs it.
     """
     _refuse_model(model)
-    _check_flag("allow_pickle", allow_pickle)
+    check_flag("allow_pickle", allow_pickle)
     if path is None:
         raise InvalidArgumentError("load() needs path=, the model file to read")
     return _resolve(_read(path, framework), _check_batch(batch), input)
@@ -86,7 +87,7 @@ def predict(
     """
     _refuse_calibration(calibration)
     _refuse_model(model)
-    _check_flag("allow_pickle", allow_pickle)
+    check_flag("allow_pickle", allow_pickle)
     given = [name for name, value in (("path", path), ("graph", graph)) if value is not None]
     if len(given) != 1:
         found = "both path= and graph=" if given else "neither"
@@ -183,39 +184,13 @@ def _map_threads(function: Any, items: list[Any], num_threads: int) -> list[Any]
         return list(pool.map(function, items))
 
 
-def make_request(
-    *,
-    device: str,
-    partition: str | None,
-    runtime: str | None,
-    precision: str,
-    input_on: str,
-    autograd: bool,
-    predictor: str | None,
-    mig_rule: str,
-    strict: bool,
-) -> PredictRequest:
-    """The request in the compiled part's words; names are looked up there."""
-    return _core.PredictRequest(
-        device=_check_text("device", device),
-        partition="" if partition is None else _check_text("partition", partition),
-        runtime="" if runtime is None else _check_text("runtime", runtime),
-        precision=_check_text("precision", precision),
-        input_on=_check_text("input_on", input_on),
-        autograd=_check_flag("autograd", autograd),
-        predictor="" if predictor is None else _check_text("predictor", predictor),
-        mig_rule=_check_text("mig_rule", mig_rule),
-        strict=_check_flag("strict", strict),
-    )
-
-
 def _read(path: Path, framework: str | None) -> _core.Program:
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidArgumentError(
             f"path must be the name of a model file, got {type(path).__name__}; a loaded Graph goes to graph="
         )
     # Bytes: a file's name need not be text.
-    return _core.read_program(os.fsencode(path), "" if framework is None else _check_text("framework", framework))
+    return _core.read_program(os.fsencode(path), "" if framework is None else check_text("framework", framework))
 
 
 def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:
@@ -253,18 +228,6 @@ def _check_graph(graph: Any) -> None:
             f"graph must be a latpred.Graph, from load() or GraphBuilder, got {type(graph).__name__}; "
             "a model file goes to path="
         )
-
-
-def _check_text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise InvalidArgumentError(f"{name} must be text, got {value!r}")
-
-
-def _check_flag(name: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InvalidArgumentError(f"{name} must be True or False, got {value!r}")
 
 
 def _check_count(name: str, value: Any) -> int:

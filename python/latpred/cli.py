@@ -264,7 +264,7 @@ def _longest_title(prediction: Prediction, count: int) -> str:
 
 
 def _longest(prediction: Prediction, count: int) -> Table[Any]:
-    from latpred.prediction import KERNEL_COLUMNS
+    from latpred.prediction_tables import KERNEL_COLUMNS
 
     kernels = sorted(prediction.kernels, key=lambda kernel: -kernel.latency_ms)
     return Table(kernels[:count], KERNEL_COLUMNS, what="kernel")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latpred._core import Graph
-    from latpred.prediction import Kernel, Prediction
+    from latpred.prediction import Prediction
+    from latpred.prediction_tables import Kernel
 
 # Okabe and Ito's colours: told apart by colour-blind readers too.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800")

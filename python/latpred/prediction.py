@@ -9,97 +9,30 @@ from typing import TYPE_CHECKING, Any, overload
 
 from latpred import _core
 from latpred.graph import name as graph_name
-from latpred.tables import Column, Table, html_table, number, number_column, scaled, text_column
+from latpred.prediction_tables import (
+    MEGABYTE,
+    MILLISECONDS_PER_S,
+    Kernel,
+    PartitionChoice,
+    kernel_table,
+    partition_table,
+)
+from latpred.request import make_request
+from latpred.tables import Column, Table, html_table, number, number_column, text_column
 
 if TYPE_CHECKING:
     import pandas
 
     from latpred._core import Answer, Graph, PredictRequest, Session
 
-MEGABYTE = 1e6
 MEBIBYTE = 2.0**20
-MILLISECONDS_PER_S = 1e3
 
-# Kinds of rows of the kernels table that are waits, not kernels.
-NO_KERNELS = ("host_wait", "input_copy")
 
 Pair = tuple[float, float]
 
 
 def _scaled_pair(pair: Pair, factor: float) -> Pair:
     return pair[0] * factor, pair[1] * factor
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One row of `Prediction.kernels`; latency_ms of all rows add up to the prediction's."""
-
-    name: str
-    kind: str  # a cost kind, or "host_wait", "input_copy"
-    latency_ms: float
-    share: float  # of the prediction's latency
-    bound: str  # "compute" or "memory"; empty for what is no kernel
-    arithmetic: str
-    repeat: int
-    roofline_ms: float | None  # what the device's peak rates allow; None for what is no kernel
-    macs: float
-    flops: float
-    bytes: float
-    m: float
-    n: float
-    k: float
-    tiles: float
-    waves: float
-    members: tuple[str, ...]  # nodes of the graph
-
-
-KERNEL_COLUMNS: list[Column[Kernel]] = [
-    text_column("name", "kernel"),
-    text_column("kind"),
-    number_column("latency_ms", "ms"),
-    number_column("share", text=lambda share: f"{share:.1%}"),
-    text_column("bound"),
-    text_column("arithmetic"),
-    number_column("repeat", text=str, is_shown=False),
-    number_column("roofline_ms", "roofline ms"),
-    number_column("macs", "MACs", scaled, is_shown=False),
-    number_column("flops", "FLOPs", scaled),
-    number_column("bytes", text=scaled),
-    number_column("m", is_shown=False),
-    number_column("n", is_shown=False),
-    number_column("k", is_shown=False),
-    number_column("tiles", is_shown=False),
-    number_column("waves", is_shown=False),
-    Column("members", lambda kernel: list(kernel.members), is_shown=False),
-]
-
-
-@dataclass(frozen=True)
-class PartitionChoice:
-    """One row of `Prediction.partitions`: the same network on one MIG profile of the device."""
-
-    name: str
-    sms: float
-    usable_mb: float
-    max_instances: int  # how many fit on one device
-    latency_ms: float
-    latency_ms_low: float
-    latency_ms_high: float
-    memory_share: float  # predicted peak over usable
-    fits: bool  # by the upper end of the memory interval
-
-
-PARTITION_COLUMNS: list[Column[PartitionChoice]] = [
-    text_column("name", "MIG profile"),
-    number_column("sms", "SMs"),
-    number_column("usable_mb", "usable MB"),
-    number_column("max_instances", "instances", str),
-    number_column("latency_ms", "ms"),
-    number_column("latency_ms_low", "low ms"),
-    number_column("latency_ms_high", "high ms"),
-    number_column("memory_share", "memory", lambda share: f"{share:.0%}"),
-    Column("fits", lambda row: row.fits, text=lambda fits: "yes" if fits else "no", is_left=True),
-]
 
 
 @dataclass(frozen=True)
@@ -272,49 +205,13 @@ class Prediction:
     def kernels(self) -> Table[Kernel]:
         """What the runtime executes, in order, with each kernel's time; rows add up to latency_ms."""
         rows = self._session.kernels(self._graph, self._request)
-        kernels = [
-            Kernel(
-                name=row.name,
-                kind=row.kind,
-                latency_ms=row.latency_s * MILLISECONDS_PER_S,
-                share=row.latency_s / self._answer.latency_s,
-                bound="" if row.kind in NO_KERNELS else "compute" if row.compute_bound else "memory",
-                arithmetic=row.arithmetic,
-                repeat=row.repeat,
-                roofline_ms=None if row.kind in NO_KERNELS else row.roofline_s * MILLISECONDS_PER_S,
-                macs=row.macs,
-                flops=row.flops,
-                bytes=row.bytes,
-                m=row.m,
-                n=row.n,
-                k=row.k,
-                tiles=row.tiles,
-                waves=row.waves,
-                members=tuple(row.members),
-            )
-            for row in rows
-        ]
-        return Table(kernels, KERNEL_COLUMNS, what="kernel")
+        return kernel_table(rows, self._answer.latency_s)
 
     @cached_property
     def partitions(self) -> Table[PartitionChoice]:
         """The same network on every MIG profile of the device; empty where it has none."""
         rows = self._session.partitions(self._graph, self._request)
-        choices = [
-            PartitionChoice(
-                name=row.name,
-                sms=row.sms,
-                usable_mb=row.memory_bytes / MEGABYTE,
-                max_instances=row.max_instances,
-                latency_ms=row.latency_s * MILLISECONDS_PER_S,
-                latency_ms_low=row.latency_interval_s[0] * MILLISECONDS_PER_S,
-                latency_ms_high=row.latency_interval_s[1] * MILLISECONDS_PER_S,
-                memory_share=row.memory_share,
-                fits=row.fits,
-            )
-            for row in rows
-        ]
-        return Table(choices, PARTITION_COLUMNS, what="MIG profile")
+        return partition_table(rows)
 
     def fits(self, device: str | None = None, partition: str | None = None) -> Fit:
         """Whether the memory fits on a device, or a part of it; without arguments: where it was predicted for."""
@@ -333,8 +230,6 @@ class Prediction:
         return self._session.largest_batch(self._graph, self._elsewhere(device, partition))
 
     def _elsewhere(self, device: str | None, partition: str | None) -> PredictRequest:
-        from latpred.api import make_request
-
         asked = self.asked()
         if device is not None:
             asked["device"], asked["partition"] = device, None

@@ -1,0 +1,47 @@
+"""What is asked besides the network: arguments checked, in the compiled part's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latpred import _core
+from latpred._core import PredictRequest
+from latpred.errors import InvalidArgumentError
+
+
+def make_request(
+    *,
+    device: str,
+    partition: str | None,
+    runtime: str | None,
+    precision: str,
+    input_on: str,
+    autograd: bool,
+    predictor: str | None,
+    mig_rule: str,
+    strict: bool,
+) -> PredictRequest:
+    """The request in the compiled part's words; names are looked up there."""
+    return _core.PredictRequest(
+        device=check_text("device", device),
+        partition="" if partition is None else check_text("partition", partition),
+        runtime="" if runtime is None else check_text("runtime", runtime),
+        precision=check_text("precision", precision),
+        input_on=check_text("input_on", input_on),
+        autograd=check_flag("autograd", autograd),
+        predictor="" if predictor is None else check_text("predictor", predictor),
+        mig_rule=check_text("mig_rule", mig_rule),
+        strict=check_flag("strict", strict),
+    )
+
+
+def check_text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise InvalidArgumentError(f"{name} must be text, got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgumentError(f"{name} must be True or False, got {value!r}")
