@@ -26,9 +26,10 @@ def generate(module: str) -> str:
             cwd=folder,
         )
         text = Path(folder, "latpred", f"{module}.pyi").read_text()
-    # The version would make every stub stale at each release.
-    text = re.sub(r"^(__version__|TORCH_VERSION): [^=\n]*=.*$", r"\1: str", text, flags=re.MULTILINE)
-    return text.replace("TORCH_VERSION: str", "TORCH_VERSION: str | None")
+    # Their values would make every stub stale at each release, and in a build without the LibTorch part.
+    for name, kind in (("__version__", "str"), ("TORCH_VERSION", "str | None")):
+        text = re.sub(rf"^{name}\b[^\n]*$", f"{name}: {kind}", text, flags=re.MULTILINE)
+    return text
 
 
 def main() -> int:

@@ -968,5 +968,5 @@ def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[s
     """
 def with_batch(graph: Graph, batch: typing.SupportsInt | typing.SupportsIndex) -> Graph:
     ...
-TORCH_VERSION = None
+TORCH_VERSION: str | None
 __version__: str
