@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -44,8 +46,21 @@ inline std::string json_text(std::string_view text) {
   return result + "\"";
 }
 
+// A folder of this process alone, gone with it: CTest runs every test in its own, several at once.
+struct TemporaryFolder {
+  TemporaryFolder() : path(std::filesystem::temp_directory_path() / concat("latpred_test_", getpid())) {
+    std::filesystem::create_directory(path);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path path;
+};
+
 inline std::string temporary_path(std::string_view name) {
-  return (std::filesystem::temp_directory_path() / concat("latpred_", name)).string();
+  static const TemporaryFolder folder;
+  return (folder.path / name).string();
 }
 
 // A file of raw bytes: header length, header, data.
