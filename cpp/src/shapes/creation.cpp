@@ -14,6 +14,10 @@ DType dtype_attribute(const RuleContext& context, std::string_view name, DType f
   return dtype_row(static_cast<DType>(code)).dtype;
 }
 
+// Real content that a size can depend on is short: scales, a range, a region. More is data, as weights that a file
+// leaves out are, and not worth copying through every fold.
+constexpr std::int64_t kMaxFoldedReals = 64;
+
 // Its content stands in attributes: "value", a number or a list of one, and "value_dtype".
 void constant_of_shape(RuleContext& context) {
   const auto shape = context.parameter("shape", 0);
@@ -21,7 +25,7 @@ void constant_of_shape(RuleContext& context) {
   const DType dtype = dtype_attribute(context, "value_dtype", DType::float32);
   context.set_output(0, dtype, *shape);
   const std::int64_t count = element_count(*shape);
-  if (count > kMaxFoldedElements) return;
+  if (count > (is_real(dtype) ? kMaxFoldedReals : kMaxFoldedElements)) return;
   const AttributeValue* value = context.attributes().find("value");
   Value content;
   if (is_real(dtype)) {
