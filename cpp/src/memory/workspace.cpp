@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kKib = 1024;
 // CUBLAS_WORKSPACE_CONFIG as PyTorch sets it: ":4096:2:16:8", and eight of 4096 KiB on Hopper.
-constexpr std::int64_t kProductWorkspace = (4096 * 2 + 16 * 8) * kKib;
-constexpr std::int64_t kHopperProductWorkspace = 4096 * 8 * kKib;
+constexpr std::int64_t kProductWorkspace = (4096 * kKib) * 2 + (16 * kKib) * 8;
+constexpr std::int64_t kHopperProductWorkspace = (4096 * kKib) * 8;
 constexpr int kHopper = 90;
 
 constexpr std::array<std::int64_t, kNumArithmetics> kElementBytes{4, 4, 2, 2, 1};  // in the order of Arithmetic

@@ -22,7 +22,7 @@ std::string to_text(const Graph& graph) {
     text += concat(node.name, ": ", operator_row(node.op).name, "(", tensors_text(graph, node.inputs), ") -> ",
                    tensors_text(graph, node.outputs));
     if (node.repeat != 1) text += concat(" x", node.repeat);
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

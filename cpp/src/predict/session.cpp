@@ -105,6 +105,7 @@ void refuse_outside_evidence(const Prediction& prediction) {
 
 std::vector<std::string> member_names(const Graph& graph, const Kernel& kernel) {
   std::vector<std::string> names;
+  names.reserve(kernel.members.size());
   for (const NodeId id : kernel.members) names.push_back(graph.nodes[id].name);
   return names;
 }

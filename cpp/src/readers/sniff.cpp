@@ -47,7 +47,7 @@ bool is_text(std::string_view content) {
 
 bool is_json(std::string_view content) {
   const std::string_view start = without_leading_space(content);
-  return is_text(content) && (start.starts_with("{") || start.starts_with("["));
+  return is_text(content) && (start.starts_with('{') || start.starts_with('['));
 }
 
 bool is_safetensors(std::string_view content) {
