@@ -8,6 +8,8 @@
 #include "latpred/graph.h"
 #include "latpred/operators.h"
 #include "latpred/precision.h"
+#include "latpred/storage.h"
+#include "latpred/views.h"
 
 namespace latpred {
 
@@ -42,6 +44,9 @@ struct Kernels {
   std::string precision;
   std::int64_t num_launches = 0;  // host calls: operators of an eager runtime, kernels of a fused one
   std::vector<std::string> unknown_operators;
+  // Of the graph under this runtime and precision, for what looks at single tensors (memory).
+  Storage storage;
+  ViewInfo views;
 };
 
 // Groups `graph` into kernels by the rules of `runtime` (a name in runtimes()) at `precision` (a name in

@@ -19,4 +19,8 @@ struct ViewInfo {
 // Follows every tensor's strides through the graph, by the rules of torch.Tensor.view.
 [[nodiscard]] ViewInfo find_views(const Graph& graph);
 
+// For runtimes without strides: what the operator table calls a view shares its input's memory, everything else moves
+// data. `strides` stays empty.
+[[nodiscard]] ViewInfo find_plain_views(const Graph& graph);
+
 }  // namespace latpred

@@ -6,14 +6,11 @@
 #include "fusion_rules.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
-#include "latpred/views.h"
-#include "storage.h"
 
 namespace latpred {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-constexpr int kCastBits = 16;  // autocast moves between 16 and 32
 
 double product(const Shape& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), 1.0,
@@ -33,7 +30,7 @@ class Fuser {
   Kernels run() {
     prepare();
     for (NodeId position = 0; position < static_cast<NodeId>(graph_.nodes.size()); ++position) {
-      if (moves_no_data(position)) {
+      if (result_.views.is_view[position]) {
         pass_through(position);
         continue;
       }
@@ -46,13 +43,15 @@ class Fuser {
   }
 
  private:
+  [[nodiscard]] const Storage& storage() const { return result_.storage; }
+
   void prepare() {
     result_.runtime = runtime_.name;
     result_.precision = precision_.name;
     kinds_.reserve(graph_.nodes.size());
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
-    storage_ = assign_storage(graph_, kinds_, runtime_, precision_);
-    if (runtime_.strided_views) views_ = find_views(graph_);
+    result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
+    result_.views = runtime_.strided_views ? find_views(graph_) : find_plain_views(graph_);
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
@@ -63,12 +62,6 @@ class Fuser {
       }
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
-  }
-
-  [[nodiscard]] bool moves_no_data(NodeId position) const {
-    if (runtime_.strided_views && views_.is_view[position]) return true;
-    // A reshape that strides do not allow copies, in PyTorch; a runtime without strides never needs to.
-    return kinds_[position] == CostKind::view && !runtime_.strided_views;
   }
 
   // A view hands its producer's row on, so that a chain can be fused through it.
@@ -84,18 +77,17 @@ class Fuser {
   }
 
   void add_casts(NodeId position) {
-    for (const TensorId id : storage_.casts[position]) {
+    for (const TensorId id : storage().casts[position]) {
       if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
       cast_done_[id] = true;
       const auto count = static_cast<double>(graph_.tensors[id].num_elements());
-      const bool narrows = storage_.tensor_bits[id] > kCastBits;
       Kernel cast{.name = concat("cast(", graph_.tensors[id].name, ")"), .kind = CostKind::cast};
       cast.arithmetic = Arithmetic::fp32;
       cast.repeat = graph_.nodes[position].repeat;
       cast.flops = count;
-      const double read = stored_bytes(graph_, storage_, id);
+      const double read = stored_bytes(graph_, storage(), id);
       (graph_.tensors[id].is_weight() ? cast.weight_bytes : cast.bytes_in) = read;
-      cast.bytes_out = narrows ? read / 2 : read * 2;
+      cast.bytes_out = count * bits_after_cast(storage().tensor_bits[id]) / kBitsPerByte;
       result_.rows.push_back(std::move(cast));
     }
   }
@@ -124,7 +116,7 @@ class Fuser {
     }
     Kernel row{.name = node.name, .kind = kinds_[position]};
     row.kind = kinds_[position] == CostKind::view ? CostKind::copy : kinds_[position];
-    row.arithmetic = storage_.arithmetic[position];
+    row.arithmetic = storage().arithmetic[position];
     row.repeat = node.repeat;
     describe_anchor(row, node);
     result_.rows.push_back(std::move(row));
@@ -139,10 +131,10 @@ class Fuser {
 
   // Bits of one element as `position` reads it: a cast copy has changed them.
   [[nodiscard]] int bits_read(NodeId position, TensorId id) const {
-    const std::vector<TensorId>& casts = storage_.casts[position];
-    const int bits = storage_.tensor_bits[id];
+    const std::vector<TensorId>& casts = storage().casts[position];
+    const int bits = storage().tensor_bits[id];
     if (std::find(casts.begin(), casts.end(), id) == casts.end()) return bits;
-    return bits > kCastBits ? kCastBits : 2 * kCastBits;
+    return bits_after_cast(bits);
   }
 
   // The size that the tensors have in memory over the size that the graph gives them: what a precision changes.
@@ -188,18 +180,18 @@ class Fuser {
     row.flops += node.cost.flops;
 
     const auto read = [&](TensorId id) { return bits_read(position, id); };
-    const auto written = [&](TensorId id) { return storage_.tensor_bits[id]; };
+    const auto written = [&](TensorId id) { return storage().tensor_bits[id]; };
     double bytes_in = static_cast<double>(node.cost.bytes_in) * stored_share(node.inputs, false, read);
     double bytes_out = static_cast<double>(node.cost.bytes_out) * stored_share(node.outputs, false, written);
     if (kinds_[position] == CostKind::view) {  // a reshape that has to copy: the table counts it as free
-      bytes_in = stored_bytes(graph_, storage_, node.inputs[0]);
+      bytes_in = stored_bytes(graph_, storage(), node.inputs[0]);
       bytes_out = bytes_in;
     }
     if (!is_first) {
       // What stays inside the group is neither written nor read again.
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] != index) continue;
-        const double inside = stored_bytes(graph_, storage_, id);
+        const double inside = stored_bytes(graph_, storage(), id);
         bytes_in = std::max(0.0, bytes_in - inside);
         row.bytes_out = std::max(0.0, row.bytes_out - inside);
       }
@@ -219,8 +211,6 @@ class Fuser {
   const Runtime& runtime_;
   const Precision& precision_;
   std::vector<CostKind> kinds_;
-  Storage storage_;
-  ViewInfo views_;
   std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
   std::vector<int> num_readers_;            // [tensors]

@@ -1,4 +1,4 @@
-#include "storage.h"
+#include "latpred/storage.h"
 
 #include <algorithm>
 #include <array>
@@ -92,6 +92,8 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
 }
 
 }  // namespace
+
+int bits_after_cast(int bits) { return bits > kHalfBits ? kHalfBits : kSingleBits; }
 
 Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
                        const Precision& precision) {

@@ -94,13 +94,32 @@ ViewRule find_rule(OperatorId op) {
   return nullptr;
 }
 
-}  // namespace
-
-ViewInfo find_views(const Graph& graph) {
+ViewInfo nothing_viewed(const Graph& graph) {
   ViewInfo info;
   info.is_view.resize(graph.nodes.size());
   info.base.resize(graph.tensors.size());
   std::iota(info.base.begin(), info.base.end(), TensorId{0});
+  return info;
+}
+
+}  // namespace
+
+ViewInfo find_plain_views(const Graph& graph) {
+  ViewInfo info = nothing_viewed(graph);
+  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
+    const Node& node = graph.nodes[position];
+    if (cost_kind(graph, node) != CostKind::view) continue;
+    info.is_view[position] = true;
+    if (node.inputs.empty() || node.inputs[0] == kAbsent) continue;
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent) info.base[id] = info.base[node.inputs[0]];
+    }
+  }
+  return info;
+}
+
+ViewInfo find_views(const Graph& graph) {
+  ViewInfo info = nothing_viewed(graph);
   std::vector<Shape>& strides = info.strides;
   strides.resize(graph.tensors.size());
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {

@@ -1,28 +1,26 @@
 #include "liveness.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "eager_extras.h"
-#include "kernels/storage.h"
 #include "latpred/error.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
-#include "latpred/views.h"
 #include "runtime_memory.h"
 #include "saved_tensors.h"
 
 namespace latpred {
 namespace {
 
-constexpr int kHalfBits = 16;  // autocast copies between 16 and 32 bits
-constexpr std::int64_t kHalfBytes = 2;
-constexpr std::int64_t kSingleBytes = 4;
-
 class Planner {
  public:
   Planner(const Graph& graph, const Kernels& kernels, bool autograd)
-      : graph_(graph), kernels_(kernels), runtime_(runtime(kernels.runtime)), autograd_(autograd) {}
+      : graph_(graph),
+        kernels_(kernels),
+        runtime_(runtime(kernels.runtime)),
+        storage_(kernels.storage),
+        views_(kernels.views),
+        autograd_(autograd) {}
 
   MemoryPlan run() {
     if (autograd_ && !runtime_memory(runtime_.name).can_train) refuse_autograd();
@@ -45,34 +43,11 @@ class Planner {
 
   void prepare() {
     plan_.num_steps = static_cast<std::int32_t>(kernels_.rows.size());
-    std::vector<CostKind> kinds;
-    kinds.reserve(graph_.nodes.size());
-    for (const Node& node : graph_.nodes) kinds.push_back(cost_kind(graph_, node));
-    storage_ = assign_storage(graph_, kinds, runtime_, precision_of(runtime_, kernels_.precision));
-
     step_of_.assign(graph_.nodes.size(), -1);
     for (std::int32_t step = 0; step < plan_.num_steps; ++step) {
       for (const NodeId position : kernels_.rows[step].members) step_of_[position] = step;
     }
-    if (runtime_.strided_views) {
-      views_ = find_views(graph_);
-    } else {
-      follow_plain_views(kinds);
-    }
     gradient_ = autograd_ ? find_gradients(graph_) : std::vector<bool>(graph_.tensors.size(), false);
-  }
-
-  // Without strides, a node that no row executes hands its input on.
-  void follow_plain_views(const std::vector<CostKind>& kinds) {
-    views_.base.resize(graph_.tensors.size());
-    std::iota(views_.base.begin(), views_.base.end(), TensorId{0});
-    for (std::size_t position = 0; position < graph_.nodes.size(); ++position) {
-      const Node& node = graph_.nodes[position];
-      if (kinds[position] != CostKind::view || node.inputs.empty() || node.inputs[0] == kAbsent) continue;
-      for (const TensorId id : node.outputs) {
-        if (id != kAbsent) views_.base[id] = views_.base[node.inputs[0]];
-      }
-    }
   }
 
   [[nodiscard]] EagerNode eager(NodeId position) const {
@@ -181,8 +156,8 @@ class Planner {
         const std::vector<TensorId> saved = saved_tensors(eager(position));
         is_kept = std::find(saved.begin(), saved.end(), id) != saved.end();
       }
-      const std::int64_t bytes_per_element = storage_.tensor_bits[id] > kHalfBits ? kHalfBytes : kSingleBytes;
-      add_block(graph_.tensors[id].num_elements() * bytes_per_element, step, is_kept ? last_step() : step);
+      add_block(stored_bytes(graph_.tensors[id], bits_after_cast(storage_.tensor_bits[id])), step,
+                is_kept ? last_step() : step);
     }
   }
 
@@ -193,9 +168,9 @@ class Planner {
   const Graph& graph_;
   const Kernels& kernels_;
   const Runtime& runtime_;
+  const Storage& storage_;
+  const ViewInfo& views_;
   const bool autograd_;
-  Storage storage_;
-  ViewInfo views_;
   std::vector<std::int32_t> step_of_;    // [nodes] the row that executes it; -1: none, it is a view
   std::vector<bool> gradient_;           // [tensors]
   std::vector<std::int32_t> last_read_;  // [tensors] of the memory that each owns

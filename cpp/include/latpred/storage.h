@@ -17,6 +17,9 @@ struct Storage {
   std::vector<std::vector<TensorId>> casts;
 };
 
+// Bits of the copy that autocast makes of an element of `bits`: it moves between half and single precision.
+[[nodiscard]] int bits_after_cast(int bits);
+
 [[nodiscard]] Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
                                      const Precision& precision);
 
