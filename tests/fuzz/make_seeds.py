@@ -1,6 +1,7 @@
-"""Writes the seed corpus of onnx_fuzz: make_seeds.py FOLDER.
+"""Writes the seed corpora of the fuzzers: make_seeds.py FOLDER makes FOLDER/onnx, FOLDER/...
 
-Small models of every operator from the onnx package's own node tests, and its light networks cut down to what fits.
+For ONNX small models of every operator from the onnx package's own node tests; for the other readers the small
+fixtures of tests/fixtures.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from onnx import helper
 
 # libFuzzer's mutations find little in long inputs.
 MAX_SEED_BYTES = 4096
+MAX_FIXTURE_BYTES = 65536
 
 
 def node_models():
@@ -58,19 +60,42 @@ def structured_models():
     yield "external", helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weight, shape]))
 
 
+def onnx_seeds():
+    for source in (structured_models, node_models):
+        for name, model in source():
+            yield f"{name}.onnx", model.SerializeToString()
+
+
+# The fixtures that each fuzzer starts from; a fuzzer of a reader without a row here would start from nothing.
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+FIXTURE_PATTERNS: dict[str, tuple[str, ...]] = {}
+
+
+def fixture_seeds(patterns):
+    for pattern in patterns:
+        for path in sorted(FIXTURES.glob(pattern)):
+            yield path.relative_to(FIXTURES).as_posix().replace("/", "_"), path.read_bytes()
+
+
+def write(folder, seeds, max_bytes):
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for name, content in seeds:
+        if len(content) <= max_bytes:
+            (folder / name).write_bytes(content)
+            count += 1
+    if count == 0:
+        raise SystemExit(f"no seeds for {folder}: no fixture of at most {max_bytes} bytes matches")
+    print(f"{count} seeds in {folder}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    count = 0
-    for source in (structured_models, node_models):
-        for name, model in source():
-            content = model.SerializeToString()
-            if len(content) <= MAX_SEED_BYTES:
-                (folder / f"{name}.onnx").write_bytes(content)
-                count += 1
-    print(f"{count} seeds in {folder}")
+    write(folder / "onnx", onnx_seeds(), MAX_SEED_BYTES)
+    for name, patterns in FIXTURE_PATTERNS.items():
+        write(folder / name, fixture_seeds(patterns), MAX_FIXTURE_BYTES)
 
 
 if __name__ == "__main__":

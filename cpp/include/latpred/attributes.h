@@ -25,8 +25,8 @@ class Attributes {
   [[nodiscard]] double real(std::string_view name, double fallback) const;
   [[nodiscard]] std::string text(std::string_view name, std::string_view fallback) const;
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name,
-                                                   std::vector<std::int64_t> fallback = {}) const;
-  [[nodiscard]] std::vector<double> reals(std::string_view name, std::vector<double> fallback = {}) const;
+                                                   const std::vector<std::int64_t>& fallback = {}) const;
+  [[nodiscard]] std::vector<double> reals(std::string_view name, const std::vector<double>& fallback = {}) const;
 
   [[nodiscard]] const std::vector<std::pair<std::string, AttributeValue>>& items() const { return items_; }
 

@@ -23,7 +23,7 @@ enum class TensorKind : std::uint8_t {
   activation,  // made by a node
   input,       // given by the caller
   parameter,   // trained, stored in the file
-  statistic,   // running mean or variance of a batch norm: stored, not trained
+  statistic,   // stored, not trained: running mean or variance of a batch norm, buffers
   constant,    // small stored numbers that are no weight (axes, shapes, scales)
 };
 

@@ -42,6 +42,7 @@ struct Variable {
   std::string name;
   DType dtype = DType::undefined;
   bool is_stored = false;  // its content stands in the file: a weight or a constant
+  bool is_trained = true;  // of what is stored: false where the file says that it is a buffer
   bool has_shape = false;  // `dimensions` is what the file declares (an empty list then means a scalar)
   std::vector<Dimension> dimensions;
   bool is_sequence = false;            // a list of tensors; type and dimensions are then those of its elements
@@ -84,6 +85,9 @@ struct Program {
   std::vector<Variable> variables;
   Block main;
   SourceInfo source;
+  // Whether the framework computes what follows from stored content alone once, when it loads the network. PyTorch does
+  // it at every call.
+  bool folds_stored = true;
   std::vector<std::string> warnings;
 };
 

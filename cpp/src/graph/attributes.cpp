@@ -49,14 +49,14 @@ std::string Attributes::text(std::string_view name, std::string_view fallback) c
   return value != nullptr ? *value : std::string(fallback);
 }
 
-std::vector<std::int64_t> Attributes::integers(std::string_view name, std::vector<std::int64_t> fallback) const {
+std::vector<std::int64_t> Attributes::integers(std::string_view name, const std::vector<std::int64_t>& fallback) const {
   const auto* value = typed<std::vector<std::int64_t>>(*this, name, "a list of integers");
-  return value != nullptr ? *value : std::move(fallback);
+  return value != nullptr ? *value : fallback;
 }
 
-std::vector<double> Attributes::reals(std::string_view name, std::vector<double> fallback) const {
+std::vector<double> Attributes::reals(std::string_view name, const std::vector<double>& fallback) const {
   const auto* value = typed<std::vector<double>>(*this, name, "a list of numbers");
-  return value != nullptr ? *value : std::move(fallback);
+  return value != nullptr ? *value : fallback;
 }
 
 }  // namespace latpred

@@ -47,7 +47,9 @@ void Lowering::lower_node(const NodeList& list, const NodeMessage& node, Scope& 
   Statement statement{.op = onnx_operator(node.domain, node.op_type)};
   statement.outputs.reserve(node.outputs.second - node.outputs.first);
   for (std::uint32_t i = node.outputs.first; i < node.outputs.second; ++i) {
-    statement.outputs.push_back(list.outputs[i].empty() ? kAbsent : *scope.names.find(list.outputs[i]));
+    const VariableId* const id = list.outputs[i].empty() ? &kAbsent : scope.names.find(list.outputs[i]);
+    if (id == nullptr) source_.fail(concat("'", list.outputs[i], "' is made by no node that was read"), node.offset);
+    statement.outputs.push_back(*id);
   }
   if (statement.op == OperatorId::constant && node.domain.empty()) {
     if (statement.outputs.size() == 1 && statement.outputs.front() != kAbsent) {

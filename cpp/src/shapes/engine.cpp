@@ -93,6 +93,7 @@ void Engine::set_inputs() {
     if (!variable.is_stored) continue;
     Slot& slot = slots_[i];
     slot.is_set = slot.is_stored = true;
+    slot.is_trained = variable.is_trained;
     slot.known.dtype = variable.dtype;
     slot.known.value = variable.value;
     if (variable.value != nullptr) {
@@ -258,10 +259,12 @@ std::optional<Shape> Engine::declared_now(const Variable& variable) const {
 
 void Engine::place(const Statement& statement, std::vector<Known> outputs, bool may_fold) {
   bool inputs_stored = true;
+  bool is_trained = false;
   bool depends_on_sizes = false;
   for (const VariableId id : statement.inputs) {
     if (id == kAbsent) continue;
     inputs_stored = inputs_stored && slots_[id].is_stored;
+    is_trained = is_trained || slots_[id].is_trained;
     depends_on_sizes = depends_on_sizes || slots_[id].depends_on_sizes || !slots_[id].is_stored;
   }
   bool has_values = true;
@@ -271,10 +274,13 @@ void Engine::place(const Statement& statement, std::vector<Known> outputs, bool 
       outputs[i].dtype = program_.variables[statement.outputs[i]].dtype;
     }
   }
-  if (may_fold && (inputs_stored || has_values)) {
+  if (may_fold && ((inputs_stored && program_.folds_stored) || has_values)) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (statement.outputs[i] == kAbsent) continue;
-      Slot folded{.known = std::move(outputs[i]), .is_stored = true, .depends_on_sizes = depends_on_sizes};
+      Slot folded{.known = std::move(outputs[i]),
+                  .is_stored = true,
+                  .is_trained = is_trained,
+                  .depends_on_sizes = depends_on_sizes};
       if (keeps_content(statement.op) && !statement.inputs.empty() && statement.inputs[0] != kAbsent && i == 0) {
         const Slot& source = input_slot(statement, 0);
         const DType stored = source.stored_dtype != DType::undefined ? source.stored_dtype : source.known.dtype;

@@ -18,6 +18,7 @@ struct Slot {
   Known known;
   bool is_set = false;
   bool is_stored = false;  // fixed before the network runs: from the file, or computed from sizes and stored content
+  bool is_trained = true;  // of what is stored: false for a buffer
   bool depends_on_sizes = false;  // stored, but computed from the sizes of the inputs: no trained weight
   bool is_open = false;           // made by an operator whose output sizes nobody knows
   DType stored_dtype =

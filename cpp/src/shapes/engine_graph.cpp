@@ -28,7 +28,7 @@ TensorKind Engine::stored_kind(const Slot& slot, OperatorId op, std::size_t inde
   if (slot.depends_on_sizes || slot.known.shape.empty()) return TensorKind::constant;
   if (is_batch_norm_statistic(op, index)) return TensorKind::statistic;
   const DTypeRow& row = dtype_row(slot.known.dtype);
-  if (row.is_floating) return TensorKind::parameter;
+  if (row.is_floating) return slot.is_trained ? TensorKind::parameter : TensorKind::statistic;
   if (!row.is_integer || slot.known.dtype == DType::boolean) return TensorKind::constant;
   const std::string_view family = operator_row(op).family;
   const bool is_product = family == "convolution" || family == "matmul";

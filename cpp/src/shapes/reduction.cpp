@@ -67,7 +67,8 @@ void foldable(RuleContext& context) {
     results[to] = started[to] ? kCombine(results[to], real_at(*input, i)) : real_at(*input, i);
     started[to] = true;
   }
-  const double divisor = kIsMean ? static_cast<double>(size_of(*input) / count) : 1.0;
+  const std::int64_t num_averaged = size_of(*input) / count;
+  const double divisor = kIsMean ? static_cast<double>(num_averaged) : 1.0;
   Value value;
   for (const double result : results) {
     if (is_real(context.dtype(0))) {
