@@ -28,8 +28,8 @@ using AtenTensors = std::vector<AtenTensor>;
 using AtenIntegers = std::vector<AtenInteger>;
 
 // What one argument holds. monostate: None. Devices and unions that no size depends on come as text; layouts and
-// memory formats as the numbers of torch's export schema. A symbolic float or boolean comes as the scalar tensor [] that
-// computes it.
+// memory formats as the numbers of torch's export schema. A symbolic float or boolean comes as the scalar tensor []
+// that computes it.
 using AtenValue = std::variant<std::monostate, bool, AtenInteger, double, std::string_view, DType, AtenTensor,
                                AtenTensors, AtenIntegers, std::vector<double>, std::vector<bool>>;
 
