@@ -1,0 +1,178 @@
+"""Runs a frontend in a process of its own with exactly one framework, so that the caller's process imports none.
+
+The parent calls run("torchscript", {...}); the child looks the name up in FRONTENDS, calls that function with the
+request and writes its reply to a pipe. What the framework prints goes nowhere near the reply. An error of latpred's own
+crosses as it is, any other becomes a ModelFileError with its first line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import IO, Any
+
+from latpred import errors
+from latpred.errors import LatpredError, MissingDependencyError, ModelFileError
+
+# Long enough for the largest network that was tried (70 billion parameters on meta: half a minute), short enough that a
+# file that never ends does not hold a job for good.
+DEFAULT_TIMEOUT_S = 600.0
+
+# A message of the framework is quoted by its first line, cut here.
+_MAX_QUOTED = 400
+
+
+@dataclass(frozen=True)
+class Frontend:
+    """One row of FRONTENDS."""
+
+    function: str  # "module:function", called with the request in the child, returning a Reply
+    package: str  # the one framework that it imports
+    extra: str  # latpred[extra] installs it
+    what: str  # completes "reading ... needs the package torch"
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a frontend hands back: bytes for a reader of the compiled part, and facts that JSON can hold."""
+
+    document: bytes = b""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+# To add a frontend: its module with one function (request: dict) -> Reply, and a row here.
+FRONTENDS: Mapping[str, Frontend] = {
+    "torchscript": Frontend("latpred.frontends.torchscript:capture", "torch", "torch", "a TorchScript archive"),
+    "pickled": Frontend("latpred.frontends.pickled:capture", "torch", "torch", "a pickled module"),
+    "huggingface": Frontend("latpred.frontends.huggingface:capture", "transformers", "hf", "a folder of a config"),
+}
+
+
+def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Reply:
+    """The reply of FRONTENDS[frontend] to `request` (what JSON can hold), computed in a child process.
+
+    request["path"], where there is one, is named in messages.
+    """
+    row = FRONTENDS[frontend]
+    path = request.get("path")
+    about = f"'{path}'" if path else row.what
+    if importlib.util.find_spec(row.package) is None:
+        raise MissingDependencyError(
+            f"reading {row.what} needs the package {row.package}, which is not installed; "
+            f'install it with: pip install "latpred[{row.extra}]"'
+        )
+    read_end, write_end = os.pipe()
+    try:
+        # No shell, no user text in the command: the request goes through standard input.
+        child = subprocess.Popen(
+            [sys.executable, "-m", "latpred.frontends.child", frontend, str(write_end)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(write_end,),
+            env={**os.environ, **row.environment, "PYTHONPATH": _child_python_path()},
+        )
+    except OSError:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    answer: list[bytes] = []
+    with os.fdopen(read_end, "rb") as pipe, child:
+        # Both pipes are drained while the child runs: a full one would stop it.
+        reader = Thread(target=lambda: answer.append(pipe.read()), daemon=True)
+        reader.start()
+        deadline = time.monotonic() + timeout_s
+        try:
+            _, printed = child.communicate(json.dumps(dict(request)).encode(), timeout=timeout_s)
+            reader.join(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise ModelFileError(
+                f"reading {about} with {row.package} took more than {timeout_s:g} s and was stopped", path=path
+            ) from None
+        except BaseException:
+            child.kill()
+            raise
+    if not answer or not answer[0]:
+        raise ModelFileError(
+            f"reading {about} with {row.package} ended its process with status {child.returncode}"
+            f"{_last_line(printed)}; nothing was read",
+            path=path,
+        )
+    return _decode(answer[0])
+
+
+def _child_python_path() -> str:
+    """The child must find this very latpred, also where it was put on sys.path by hand."""
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    package_parents = [os.path.dirname(path) for path in importlib.import_module("latpred").__path__]
+    found = [*package_parents, *([here] if not package_parents else []), *(entry for entry in sys.path if entry)]
+    return os.pathsep.join(dict.fromkeys(found))
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of a framework says, as one line that fits into a message of ours."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    line = next((line for line in lines if line), type(error).__name__)
+    return line if len(line) <= _MAX_QUOTED else line[: _MAX_QUOTED - 3] + "..."
+
+
+def _last_line(printed: bytes) -> str:
+    lines = [line.strip() for line in printed.decode(errors="replace").splitlines() if line.strip()]
+    return f" ({lines[-1][:_MAX_QUOTED]})" if lines else ""
+
+
+# The reply: one line of JSON, then the document.
+
+
+def _encode(reply: Reply) -> bytes:
+    return json.dumps({"facts": dict(reply.facts)}).encode() + b"\n" + reply.document
+
+
+def _encode_error(error: LatpredError) -> bytes:
+    known = {name: getattr(error, name) for name in ("path", "offset", "node", "operator", "valid")}
+    return json.dumps({"error": type(error).__name__, "message": str(error), "known": known}).encode() + b"\n"
+
+
+def _decode(answer: bytes) -> Reply:
+    header, _, document = answer.partition(b"\n")
+    fields = json.loads(header)
+    if "error" in fields:
+        raise getattr(errors, fields["error"])(fields["message"], **fields["known"])
+    return Reply(document, fields["facts"])
+
+
+def _write(pipe: IO[bytes], frontend: str, request: dict[str, Any]) -> None:
+    module, _, function = FRONTENDS[frontend].function.partition(":")
+    path = request.get("path")
+    try:
+        reply = getattr(importlib.import_module(module), function)(request)
+        pipe.write(_encode(reply))
+    except LatpredError as error:
+        pipe.write(_encode_error(error))
+    except Exception as error:  # noqa: BLE001: whatever a framework raises about a file becomes one sentence
+        package = FRONTENDS[frontend].package
+        about = f"'{path}'" if path else FRONTENDS[frontend].what
+        what = f"{package} cannot read {about}: {type(error).__name__}: {first_line(error)}"
+        pipe.write(_encode_error(ModelFileError(what, path=path)))
+
+
+def main(arguments: list[str]) -> None:
+    frontend, descriptor = arguments
+    request = json.loads(sys.stdin.buffer.read())
+    with os.fdopen(int(descriptor), "wb") as pipe:
+        _write(pipe, frontend, request)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
