@@ -6,6 +6,7 @@
 #include "fusion_rules.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
+#include "operators/products.h"
 
 namespace latpred {
 namespace {
@@ -160,15 +161,10 @@ class Fuser {
     row.groups = static_cast<double>(node.attributes.integer("group", 1));
     row.window = product(node.attributes.integers("kernel_shape"));
     row.stride = product(node.attributes.integers("strides"));
-    const bool stored_window = node.attributes.has("kernel_shape");
-    if (!stored_window && row.m > 0 && node.inputs.size() > 1 && node.inputs[1] != kAbsent) {
-      const Shape& weight = graph_.tensors[node.inputs[1]].shape;
-      const bool is_convolution = kinds_at(node) != CostKind::matmul && kinds_at(node) != CostKind::batch_matmul;
-      if (is_convolution && weight.size() > 2) row.window = product(Shape(weight.begin() + 2, weight.end()));
+    if (const auto convolution = convolution_of(graph_, node)) {
+      row.window = static_cast<double>(convolution->window_elements());
     }
   }
-
-  [[nodiscard]] CostKind kinds_at(const Node& node) const { return kinds_[&node - graph_.nodes.data()]; }
 
   void add_node(std::int64_t index, NodeId position) {
     const Node& node = graph_.nodes[position];

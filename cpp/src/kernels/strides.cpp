@@ -1,17 +1,23 @@
 #include "strides.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
 #include "latpred/operators.h"
+#include "operators/layout.h"
 
 namespace latpred {
 namespace {
 
 constexpr std::size_t kImageRank = 4;
 
-Shape channels_last_strides(const Shape& shape) {
+// Of an image in the order of its file, over memory in the other one.
+Shape other_order_strides(const Attributes& attributes, const Shape& shape) {
+  if (has_channels_last(attributes)) {
+    return {shape[1] * shape[2] * shape[3], shape[2], 1, shape[1] * shape[2]};
+  }
   return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
 }
 
@@ -102,16 +108,29 @@ bool is_contiguous(const Shape& shape, const Shape& strides) {
   return true;
 }
 
-bool is_channels_last(const Shape& shape, const Shape& strides) {
-  if (shape.size() != kImageRank || strides[1] == 0) return false;
+namespace {
+
+// Whether the strides grow in the order of `axes`, from the innermost one to the batch.
+bool grows_along(const Shape& shape, const Shape& strides, const std::array<std::size_t, kImageRank>& axes) {
+  const std::size_t innermost = axes.front();
+  if (shape.size() != kImageRank || strides[innermost] == 0) return false;
   std::int64_t smallest = 0;
-  for (const std::size_t axis : {1, 3, 2, 0}) {
+  for (const std::size_t axis : axes) {
     if (shape[axis] == 0 || strides[axis] < smallest) return false;
     // [N, 1, H, W] and [N, C, 1, 1] look like both; PyTorch takes them for contiguous.
-    if (axis == 0 && smallest == strides[1]) return false;
+    if (axis == 0 && smallest == strides[innermost]) return false;
     smallest = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
   }
   return true;
+}
+
+}  // namespace
+
+bool is_channels_last(const Shape& shape, const Shape& strides) { return grows_along(shape, strides, {1, 3, 2, 0}); }
+
+bool is_in_other_order(const Attributes& attributes, const Shape& shape, const Shape& strides) {
+  if (!has_channels_last(attributes)) return is_channels_last(shape, strides);
+  return grows_along(shape, strides, {2, 1, 3, 0});
 }
 
 // Every wanted dimension must lie inside one chunk of evenly strided old dimensions.
@@ -153,12 +172,13 @@ Shape result_strides(const Graph& graph, const std::vector<Shape>& strides, cons
 
   const auto input_shape = [&](TensorId id) -> const Shape& { return graph.tensors[id].shape; };
   if (layout == Layout::memory_format) {
-    // A concatenation keeps channels-last where every input has it.
+    // A concatenation keeps the other order where every input has it.
     const std::size_t num_asked = node.op == OperatorId::concat ? node.inputs.size() : 1;
-    const bool all_last =
-        std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(num_asked),
-                    [&](TensorId id) { return id != kAbsent && is_channels_last(input_shape(id), strides[id]); });
-    return all_last && shape.size() == kImageRank ? channels_last_strides(shape) : contiguous_strides(shape);
+    const bool all_other = std::all_of(
+        node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(num_asked),
+        [&](TensorId id) { return id != kAbsent && is_in_other_order(node.attributes, input_shape(id), strides[id]); });
+    return all_other && shape.size() == kImageRank ? other_order_strides(node.attributes, shape)
+                                                   : contiguous_strides(shape);
   }
 
   std::vector<Shape> operands;

@@ -16,6 +16,8 @@ namespace latpred {
 
 // NCHW sizes over NHWC memory: what torch calls the channels-last memory format.
 [[nodiscard]] bool is_channels_last(const Shape& shape, const Shape& strides);
+// The same of the operator's image in whatever order its file has: its memory is in the other one of both orders.
+[[nodiscard]] bool is_in_other_order(const Attributes& attributes, const Shape& shape, const Shape& strides);
 
 // The strides under which `shape` with `strides` can be seen as `wanted`, or nothing when data would have to move:
 // the rule of torch.Tensor.view.

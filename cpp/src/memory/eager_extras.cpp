@@ -7,6 +7,7 @@
 
 #include "kernels/strides.h"
 #include "latpred/operators.h"
+#include "operators/layout.h"
 
 namespace latpred {
 namespace {
@@ -27,16 +28,19 @@ void copy_if_strided(const EagerNode& eager, Extras& extras, bool images_too, bo
   const TensorId id = eager.node.inputs[0];
   const Shape& shape = eager.input(0).shape;
   if (is_contiguous(shape, eager.strides[id])) return;
-  if (images_too && is_channels_last(shape, eager.strides[id])) return;
+  if (images_too && is_in_other_order(eager.node.attributes, shape, eager.strides[id])) return;
   extras.push_back({eager.size_bytes(id), is_saved_instead, is_saved_instead ? id : kAbsent});
 }
 
 // The library gets input and weight in one memory format; a weight of one channel or one point is in both.
 void convolution(const EagerNode& eager, Extras& extras) {
   copy_if_strided(eager, extras, true, false);
-  if (!eager.has_input(1) || !is_channels_last(eager.input(0).shape, eager.strides[eager.node.inputs[0]])) return;
-  const Shape& weight = eager.input(1).shape;
-  if (weight[1] == 1 || product(weight.begin() + 2, weight.end()) == 1) return;
+  const Attributes& attributes = eager.node.attributes;
+  const TensorId image = eager.node.inputs[0];
+  if (!eager.has_input(1) || !is_in_other_order(attributes, eager.input(0).shape, eager.strides[image])) return;
+  const Filter filter = filter_of(eager.node.op, attributes, eager.input(1).shape);
+  const std::int64_t inner = eager.node.op == OperatorId::conv_transpose ? filter.out : filter.in;
+  if (inner == 1 || product(filter.window.begin(), filter.window.end()) == 1) return;
   extras.push_back({eager.size_bytes(eager.node.inputs[1])});
 }
 
@@ -46,8 +50,9 @@ void row_kernel(const EagerNode& eager, Extras& extras) { copy_if_strided(eager,
 void batch_norm(const EagerNode& eager, Extras& extras) {
   const Shape& shape = eager.input(0).shape;
   if (shape.size() < 2) return;
-  extras.push_back({shape[1] * kFloatBytes});
-  extras.push_back({shape[1] * kFloatBytes});
+  const std::int64_t channels = shape[channel_axis(eager.node.attributes, shape.size())];
+  extras.push_back({channels * kFloatBytes});
+  extras.push_back({channels * kFloatBytes});
 }
 
 // Mean and inverse deviation of each row.
@@ -81,7 +86,7 @@ void group_norm(const EagerNode& eager, Extras& extras) {
 void instance_norm(const EagerNode& eager, Extras& extras) {
   copy_if_strided(eager, extras, false, true);
   const Shape& shape = eager.input(0).shape;
-  const std::int64_t channels = shape[0] * shape[1] * kFloatBytes;
+  const std::int64_t channels = shape[0] * shape[channel_axis(eager.node.attributes, shape.size())] * kFloatBytes;
   const bool has_weight = eager.has_input(1);
   const bool has_bias = eager.has_input(2);
   if (has_weight) extras.push_back({channels, true});
@@ -121,8 +126,10 @@ void softsign(const EagerNode& eager, Extras& extras) {
 void local_response_norm(const EagerNode& eager, Extras& extras) {
   const std::int64_t size = eager.size_bytes(eager.node.outputs[0]);
   const Shape& shape = eager.input(0).shape;
-  if (shape.size() < 2 || shape[1] == 0) return;
-  const std::int64_t padded = size / shape[1] * (shape[1] + eager.node.attributes.integer("size", 1) - 1);
+  if (shape.size() < 2) return;
+  const std::int64_t channels = shape[channel_axis(eager.node.attributes, shape.size())];
+  if (channels == 0) return;
+  const std::int64_t padded = size / channels * (channels + eager.node.attributes.integer("size", 1) - 1);
   if (eager.is_recorded()) {
     for (const std::int64_t bytes : {padded, size, size}) extras.push_back({bytes, true});
   } else {
@@ -238,7 +245,7 @@ constexpr RuleRow kRules[]{
     {OperatorId::linear, linear},
 };
 
-constexpr std::size_t kNumIds = 256;  // more than operators: the table below is a direct look-up
+constexpr std::size_t kNumIds = 512;  // more than operators: the table below is a direct look-up
 
 constexpr std::array<Rule, kNumIds> kRuleOf = [] {
   std::array<Rule, kNumIds> rules{};

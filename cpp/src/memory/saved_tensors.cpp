@@ -4,6 +4,7 @@
 #include <array>
 
 #include "latpred/operators.h"
+#include "operators/layout.h"
 
 namespace latpred {
 namespace {
@@ -128,7 +129,7 @@ constexpr SavedRow kSaved[]{
     {Saved::second_output, Id::top_k},
 };
 
-constexpr std::size_t kNumIds = 256;  // more than operators: the table below is a direct look-up
+constexpr std::size_t kNumIds = 512;  // more than operators: the table below is a direct look-up
 
 // Not in the table: the input, as nearly every point-wise operator, normalisation, pooling and convolution does.
 constexpr std::array<Saved, kNumIds> kSavedOf = [] {
@@ -156,7 +157,10 @@ std::vector<TensorId> saved_tensors(const EagerNode& eager) {
       break;
     case Saved::input:
       // Spreading one mean over a window needs no input; other sizes go through a kernel that takes it.
-      if (node.op == OperatorId::adaptive_average_pool && eager.output(0).shape.back() == 1) break;
+      if (node.op == OperatorId::adaptive_average_pool &&
+          channels_first(node.attributes, eager.output(0).shape).back() == 1) {
+        break;
+      }
       add_input(eager, 0, ids);
       break;
     case Saved::output:

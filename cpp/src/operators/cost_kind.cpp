@@ -19,7 +19,7 @@ CostKind convolution_kind(const Graph& graph, const Node& node) {
     const bool is_depthwise = conv->groups == conv->in_channels && conv->out_channels % conv->in_channels == 0;
     return is_depthwise ? CostKind::conv_depthwise : CostKind::conv_grouped;
   }
-  return conv->window == 1 ? CostKind::conv_1x1 : CostKind::conv;
+  return conv->window_elements() == 1 ? CostKind::conv_1x1 : CostKind::conv;
 }
 
 }  // namespace

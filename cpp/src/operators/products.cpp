@@ -5,6 +5,7 @@
 
 #include "operators/attention_sizes.h"
 #include "operators/einsum.h"
+#include "operators/layout.h"
 #include "operators/recurrent_sizes.h"
 
 namespace latpred {
@@ -47,7 +48,7 @@ std::vector<Gemm> convolution(const Graph& graph, const Node& node) {
   if (!conv) return {};
   Gemm gemm{as_double(conv->groups), as_double(conv->positions), as_double(conv->out_channels / conv->groups),
             as_double(conv->in_channels / conv->groups)};
-  (conv->is_transposed ? gemm.n : gemm.k) *= as_double(conv->window);
+  (conv->is_transposed ? gemm.n : gemm.k) *= as_double(conv->window_elements());
   return {gemm};
 }
 
@@ -238,6 +239,8 @@ std::vector<const Shape*> input_shapes(const Graph& graph, const Node& node) {
   return shapes;
 }
 
+std::int64_t Convolution::window_elements() const { return product(window.begin(), window.end()); }
+
 std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) {
   if (operator_row(node.op).kind != CostKind::conv) return std::nullopt;
   const Operands operands = operands_of(node.op);
@@ -248,13 +251,15 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) 
   if (x->shape.size() < 3 || weight->shape.size() != x->shape.size() || y->shape.size() != x->shape.size()) {
     return std::nullopt;
   }
-  Convolution conv{
-      .groups = node.attributes.integer("group", 1), .in_channels = x->shape[1], .out_channels = y->shape[1]};
+  const std::size_t channels = channel_axis(node.attributes, x->shape.size());
+  Convolution conv{.groups = node.attributes.integer("group", 1),
+                   .in_channels = x->shape[channels],
+                   .out_channels = y->shape[channels],
+                   .window = filter_of(node.op, node.attributes, weight->shape).window};
   if (node.op == OperatorId::causal_conv_with_state) conv.groups = conv.in_channels;
   if (conv.groups < 1) return std::nullopt;
   conv.is_transposed = node.op == OperatorId::conv_transpose;
-  conv.window = product(weight->shape.begin() + 2, weight->shape.end());
-  const Shape& placed = conv.is_transposed ? x->shape : y->shape;
+  const Shape placed = channels_first(node.attributes, conv.is_transposed ? x->shape : y->shape);
   conv.positions = placed[0] * product(placed.begin() + 2, placed.end());
   return conv;
 }

@@ -26,12 +26,14 @@ struct Convolution {
   std::int64_t groups = 1;
   std::int64_t in_channels = 0;
   std::int64_t out_channels = 0;
-  std::int64_t window = 1;  // elements
+  Shape window;
   std::int64_t positions =
       0;  // places that the window is put to, whole batch: of the output, or of a transposed one's input
   bool is_transposed = false;
+
+  [[nodiscard]] std::int64_t window_elements() const;
 };
-// Nothing where `node` is none, or its tensors are missing.
+// Throws ShapeError where its filter has no known order. Nothing where `node` is none, or its tensors are missing.
 [[nodiscard]] std::optional<Convolution> convolution_of(const Graph& graph, const Node& node);
 
 // Every matrix product that one execution of `node` consists of; the sum of batch * m * n * k is its MACs.

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "operators/products.h"
 #include "shapes/rules.h"
 #include "shapes/window.h"
@@ -8,16 +10,17 @@
 namespace latpred::shapes {
 namespace {
 
-// Input and weight of a convolution in any of its forms, checked against each other.
+// Input and weight of a convolution in any of its forms and orders, checked against each other.
 struct Sides {
-  const Shape& x;
-  const Shape& weight;
+  Shape x;              // [batch, channels, spatial ...]
+  const Shape& weight;  // as the file has it, for messages
+  Filter filter;
   std::int64_t groups;
 };
 
 Sides sides_of(const RuleContext& context) {
   const Operands operands = operands_of(context.statement().op);
-  const Shape& x = context.shape(operands.a);
+  const Shape x = channels_first(context.attributes(), context.shape(operands.a));
   const Shape& weight = context.shape(operands.b);
   if (x.size() < 3) context.fail(concat("input ", shape_text(x), " needs batch, channels and a spatial dimension"));
   if (weight.size() != x.size()) {
@@ -26,11 +29,12 @@ Sides sides_of(const RuleContext& context) {
   const std::int64_t groups = context.attributes().integer("group", 1);
   if (groups < 1) context.fail(concat("'group' must be at least 1, got ", groups));
   if (groups > std::max<std::int64_t>(x[1], 1)) context.fail(concat(x[1], " channels cannot make ", groups, " groups"));
+  Filter filter = filter_of(context.statement().op, context.attributes(), weight);
   const Shape kernel = context.attributes().integers("kernel_shape");
-  if (!kernel.empty() && kernel != spatial(weight)) {
+  if (!kernel.empty() && kernel != filter.window) {
     context.fail(concat("kernel_shape ", shape_text(kernel), " is not that of the weight ", shape_text(weight)));
   }
-  return {x, weight, groups};
+  return {x, weight, std::move(filter), groups};
 }
 
 void check_bias(const RuleContext& context, std::int64_t out_channels) {
@@ -42,49 +46,54 @@ void check_bias(const RuleContext& context, std::int64_t out_channels) {
   }
 }
 
-// Weight [Cout, Cin / groups, window].
+// [batch, channels, spatial ...], whatever order the file has.
 Shape forward_shape(const RuleContext& context) {
-  const auto [x, weight, groups] = sides_of(context);
-  if (x[1] % groups != 0 || x[1] / groups != weight[1]) {
-    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[1],
+  const auto [x, weight, filter, groups] = sides_of(context);
+  if (x[1] % groups != 0 || x[1] / groups != filter.in) {
+    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", filter.in,
                         " in each of ", groups, groups == 1 ? " group" : " groups"));
   }
-  if (weight[0] % groups != 0) {
-    context.fail(concat(weight[0], " output channels cannot be split into ", groups, " groups"));
+  if (filter.out % groups != 0) {
+    context.fail(concat(filter.out, " output channels cannot be split into ", groups, " groups"));
   }
-  check_bias(context, weight[0]);
+  check_bias(context, filter.out);
   const Shape input = spatial(x);
-  const Window window = window_of(context, spatial(weight), input);
-  Shape result{x[0], weight[0]};
+  const Window window = window_of(context, filter.window, input);
+  Shape result{x[0], filter.out};
   const Shape positions = window_positions(context, window, input);
   result.insert(result.end(), positions.begin(), positions.end());
   return result;
 }
 
-void conv(RuleContext& context) { context.set_output(0, context.dtype(0), forward_shape(context)); }
+void set_image(RuleContext& context, DType dtype, Shape shape) {
+  context.set_output(0, dtype, in_file_order(context.attributes(), std::move(shape)));
+}
 
-void conv_integer(RuleContext& context) { context.set_output(0, DType::int32, forward_shape(context)); }
+void conv(RuleContext& context) { set_image(context, context.dtype(0), forward_shape(context)); }
+
+void conv_integer(RuleContext& context) { set_image(context, DType::int32, forward_shape(context)); }
 
 // Inputs x, its scale and zero point, weight, its scale and zero point, the output's scale and zero point, bias.
 void qlinear_conv(RuleContext& context) {
   const bool has_zero_point = context.has_input(7);
-  context.set_output(0, context.dtype(has_zero_point ? 7 : 0), forward_shape(context));
+  set_image(context, context.dtype(has_zero_point ? 7 : 0), forward_shape(context));
 }
 
 void conv_transpose(RuleContext& context) {
-  const auto [x, weight, groups] = sides_of(context);  // weight [Cin, Cout / groups, window]
-  if (x[1] != weight[0]) {
-    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", weight[0]));
+  const auto [x, weight, filter, groups] = sides_of(context);
+  if (x[1] != filter.in) {
+    context.fail(concat("input has ", x[1], " channels, weight ", shape_text(weight), " expects ", filter.in));
   }
   if (x[1] % groups != 0) context.fail(concat(x[1], " input channels cannot be split into ", groups, " groups"));
   const Shape input = spatial(x);
-  Shape result{x[0], weight[1] * groups};
+  Shape result{x[0], filter.out * groups};
   check_bias(context, result[1]);
   const std::size_t count = input.size();
-  const Window window = window_of(context, spatial(weight), input);
+  const Window window = window_of(context, filter.window, input);
   const Shape extra = per_axis(context, "output_padding", count, 0, 0);
   Shape wanted = context.attributes().integers("output_shape");
-  if (wanted.size() == count + 2) wanted = spatial(wanted);  // some files put batch and channels before it
+  // Some files put batch and channels beside it.
+  if (wanted.size() == count + 2) wanted = spatial(channels_first(context.attributes(), wanted));
   if (!wanted.empty() && wanted.size() != count) {
     context.fail(concat("'output_shape' ", shape_text(wanted), " must have ", count, " entries"));
   }
@@ -99,18 +108,18 @@ void conv_transpose(RuleContext& context) {
                        1 - window.pads_begin[i] - window.pads_end[i]);
     }
   }
-  context.set_output(0, context.dtype(0), result);
+  set_image(context, context.dtype(0), result);
 }
 
 // Inputs x, weight, offset, bias, mask: the offset has two numbers for each element of each window.
 void deform_conv(RuleContext& context) {
   const Shape shape = forward_shape(context);
-  const Shape& offset = context.shape(2);
+  const Shape offset = channels_first(context.attributes(), context.shape(2));
   if (offset.size() != shape.size() || spatial(offset) != spatial(shape)) {
     context.fail(
         concat("offset ", shape_text(offset), " must have the output's spatial sizes, ", shape_text(spatial(shape))));
   }
-  context.set_output(0, context.dtype(0), shape);
+  set_image(context, context.dtype(0), shape);
 }
 
 // One window along the length for each channel; the state holds the last inputs.

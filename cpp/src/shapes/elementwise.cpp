@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "shapes/broadcast.h"
 #include "shapes/element_type.h"
 #include "shapes/fold.h"
@@ -301,7 +302,8 @@ void prelu(RuleContext& context) {
   const Shape& x = context.shape(0);
   const Shape& slope = context.shape(1);
   // Before opset 7 one slope for each channel stood without the spatial ones.
-  const bool is_per_channel = slope.size() == 1 && x.size() > 1 && slope[0] == x[1];
+  const bool is_per_channel =
+      slope.size() == 1 && x.size() > 1 && slope[0] == x[channel_axis(context.attributes(), x.size())];
   if (!is_per_channel && !broadcasts_to(slope, x)) {
     context.fail(concat("slope ", shape_text(slope), " does not broadcast to ", shape_text(x)));
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "shapes/broadcast.h"
 #include "shapes/element_type.h"
 #include "shapes/rules.h"
@@ -21,7 +22,7 @@ void check_channels(const RuleContext& context, std::size_t first, std::size_t l
 
 std::int64_t channels_of(const RuleContext& context) {
   const Shape& x = context.shape(0);
-  return x.size() > 1 ? x[1] : 1;  // a single dimension is the batch
+  return x.size() > 1 ? x[channel_axis(context.attributes(), x.size())] : 1;  // a single dimension is the batch
 }
 
 // Further outputs, in training: running statistics, up to opset 8 the saved ones too.

@@ -1,37 +1,27 @@
-#include <algorithm>
-
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "shapes/rules.h"
 #include "shapes/window.h"
 
 namespace latpred::shapes {
 namespace {
 
-// [batch, channels, spatial ...]; NHWC operators of ONNX Runtime say so with `channels_last`.
-Shape channels_first(const RuleContext& context) {
-  Shape shape = context.shape(0);
+// [batch, channels, spatial ...]
+Shape image(const RuleContext& context) {
+  Shape shape = channels_first(context.attributes(), context.shape(0));
   if (shape.size() < 3)
     context.fail(concat("input ", shape_text(shape), " needs batch, channels and a spatial dimension"));
-  if (context.attributes().integer("channels_last", 0) != 0)
-    std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
-  return shape;
-}
-
-Shape in_file_order(const RuleContext& context, Shape shape) {
-  if (context.attributes().integer("channels_last", 0) != 0) {
-    std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
-  }
   return shape;
 }
 
 Shape pooled(const RuleContext& context, const Shape& x, const Shape& sizes) {
   Shape result{x[0], x[1]};
   result.insert(result.end(), sizes.begin(), sizes.end());
-  return in_file_order(context, result);
+  return in_file_order(context.attributes(), result);
 }
 
 void pool(RuleContext& context) {
-  const Shape x = channels_first(context);
+  const Shape x = image(context);
   const Shape input = spatial(x);
   const Window window = window_of(context, context.attributes().integers("kernel_shape"), input);
   const bool round_up = context.attributes().integer("ceil_mode", 0) != 0;
@@ -41,13 +31,13 @@ void pool(RuleContext& context) {
 }
 
 void global_pool(RuleContext& context) {
-  const Shape x = channels_first(context);
+  const Shape x = image(context);
   context.set_output(0, context.dtype(0), pooled(context, x, Shape(x.size() - 2, 1)));
 }
 
 // `output_size` has an entry for each spatial dimension (or one for all); -1 keeps the input's.
 void adaptive_pool(RuleContext& context) {
-  const Shape x = channels_first(context);
+  const Shape x = image(context);
   Shape sizes = context.attributes().integers("output_size");
   if (sizes.size() == 1) sizes.assign(x.size() - 2, sizes[0]);
   if (sizes.size() != x.size() - 2) {
@@ -71,7 +61,7 @@ void max_unpool(RuleContext& context) {
     context.set_output(0, context.dtype(0), *wanted);
     return;
   }
-  const Shape input = spatial(channels_first(context));
+  const Shape input = spatial(image(context));
   const Window window = window_of(context, context.attributes().integers("kernel_shape"), input);
   Shape sizes;
   for (std::size_t i = 0; i < input.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "shapes/broadcast.h"
 #include "shapes/fold.h"
 #include "shapes/rescale.h"
@@ -162,18 +163,20 @@ std::int64_t block_size(const RuleContext& context) {
 
 void depth_to_space(RuleContext& context) {
   const std::int64_t block = block_size(context);
-  const Shape& x = context.shape(0);
+  const Shape x = channels_first(context.attributes(), context.shape(0));
   if (x[1] % (block * block) != 0) context.fail(concat(x[1], " channels do not divide by ", block, " squared"));
-  context.set_output(0, context.dtype(0), {x[0], x[1] / (block * block), x[2] * block, x[3] * block});
+  const Shape result{x[0], x[1] / (block * block), x[2] * block, x[3] * block};
+  context.set_output(0, context.dtype(0), in_file_order(context.attributes(), result));
 }
 
 void space_to_depth(RuleContext& context) {
   const std::int64_t block = block_size(context);
-  const Shape& x = context.shape(0);
+  const Shape x = channels_first(context.attributes(), context.shape(0));
   if (x[2] % block != 0 || x[3] % block != 0) {
     context.fail(concat(shape_text(x), " does not divide into blocks of ", block));
   }
-  context.set_output(0, context.dtype(0), {x[0], x[1] * block * block, x[2] / block, x[3] / block});
+  const Shape result{x[0], x[1] * block * block, x[2] / block, x[3] / block};
+  context.set_output(0, context.dtype(0), in_file_order(context.attributes(), result));
 }
 
 std::int64_t product(const RuleContext& context, std::int64_t a, std::int64_t b) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "latpred/text.h"
+#include "operators/layout.h"
 #include "shapes/fold.h"
 #include "shapes/rules.h"
 #include "shapes/window.h"
@@ -11,12 +12,13 @@
 namespace latpred::shapes {
 namespace {
 
-// The dimensions that scales, sizes and regions speak of.
-Shape axes_of(const RuleContext& context) {
+// The dimensions that `count` scales or sizes speak of: those of attribute `axes`, all, or all but batch and channels.
+Shape axes_of(const RuleContext& context, std::size_t count) {
   Shape axes = context.attributes().integers("axes");
   if (axes.empty()) {
     axes.resize(context.shape(0).size());
     std::iota(axes.begin(), axes.end(), 0);
+    if (axes.size() > 2 && count + 2 == axes.size()) axes = spatial(channels_first(context.attributes(), axes));
   }
   for (std::int64_t& axis : axes) axis = context.normalized_axis(axis, context.rank(0));
   return axes;
@@ -35,7 +37,7 @@ std::int64_t followed(const RuleContext& context, std::int64_t axis, std::int64_
 }
 
 void resize_to(RuleContext& context, Shape sizes) {
-  const Shape axes = axes_of(context);
+  const Shape axes = axes_of(context, sizes.size());
   check_count(context, "sizes", sizes.size(), axes.size());
   Shape result = context.shape(0);
   for (std::size_t i = 0; i < axes.size(); ++i) sizes[i] = followed(context, axes[i], sizes[i]);
@@ -56,7 +58,7 @@ void resize_to(RuleContext& context, Shape sizes) {
 }
 
 void scale_by(RuleContext& context, const std::vector<double>& scales, const std::vector<double>& regions) {
-  const Shape axes = axes_of(context);
+  const Shape axes = axes_of(context, scales.size());
   check_count(context, "scales", scales.size(), axes.size());
   if (!regions.empty()) check_count(context, "roi", regions.size(), 2 * axes.size());
   Shape result = context.shape(0);
