@@ -26,6 +26,12 @@ from latpred.errors import LatpredError, MissingDependencyError, ModelFileError
 # file that never ends does not hold a job for good.
 DEFAULT_TIMEOUT_S = 600.0
 
+# The child searches where the parent does and nowhere else: `python -m` would also search the working directory, which
+# may be a downloaded folder with a torch.py in it.
+_START = (
+    "import sys; sys.path[:] = sys.argv[3:]; from latpred.frontends.child import main; main(sys.argv[1], sys.argv[2])"
+)
+
 # A message of the framework is quoted by its first line, cut here.
 _MAX_QUOTED = 400
 
@@ -72,14 +78,14 @@ def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT
         )
     read_end, write_end = os.pipe()
     try:
-        # No shell, no user text in the command: the request goes through standard input.
-        child = subprocess.Popen(
-            [sys.executable, "-m", "latpred.frontends.child", frontend, str(write_end)],
+        # No shell, and no word of the caller's in the command: the request goes through standard input.
+        child = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", _START, frontend, str(write_end), *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=(write_end,),
-            env={**os.environ, **row.environment, "PYTHONPATH": _child_python_path()},
+            env={**os.environ, **row.environment},
         )
     except OSError:
         os.close(read_end)
@@ -110,14 +116,6 @@ def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT
             path=path,
         )
     return _decode(answer[0])
-
-
-def _child_python_path() -> str:
-    """The child must find this very latpred, also where it was put on sys.path by hand."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    package_parents = [os.path.dirname(path) for path in importlib.import_module("latpred").__path__]
-    found = [*package_parents, *([here] if not package_parents else []), *(entry for entry in sys.path if entry)]
-    return os.pathsep.join(dict.fromkeys(found))
 
 
 def first_line(error: BaseException) -> str:
@@ -160,19 +158,16 @@ def _write(pipe: IO[bytes], frontend: str, request: dict[str, Any]) -> None:
         pipe.write(_encode(reply))
     except LatpredError as error:
         pipe.write(_encode_error(error))
-    except Exception as error:  # noqa: BLE001: whatever a framework raises about a file becomes one sentence
+    except Exception as error:  # noqa: BLE001
+        # Whatever a framework raises about a file becomes one sentence.
         package = FRONTENDS[frontend].package
         about = f"'{path}'" if path else FRONTENDS[frontend].what
         what = f"{package} cannot read {about}: {type(error).__name__}: {first_line(error)}"
         pipe.write(_encode_error(ModelFileError(what, path=path)))
 
 
-def main(arguments: list[str]) -> None:
-    frontend, descriptor = arguments
+def main(frontend: str, descriptor: str) -> None:
+    """What the child process runs."""
     request = json.loads(sys.stdin.buffer.read())
     with os.fdopen(int(descriptor), "wb") as pipe:
         _write(pipe, frontend, request)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
