@@ -12,13 +12,15 @@
 namespace latpred::shapes {
 namespace {
 
-// The dimensions that `count` scales or sizes speak of: those of attribute `axes`, all, or all but batch and channels.
+// The dimensions that `count` scales or sizes speak of: those of attribute `axes`, or all; where the file says which
+// one holds the channels, all but that one and the batch, too.
 Shape axes_of(const RuleContext& context, std::size_t count) {
   Shape axes = context.attributes().integers("axes");
   if (axes.empty()) {
     axes.resize(context.shape(0).size());
     std::iota(axes.begin(), axes.end(), 0);
-    if (axes.size() > 2 && count + 2 == axes.size()) axes = spatial(channels_first(context.attributes(), axes));
+    const bool knows_channels = context.attributes().has("channels_last") && axes.size() > 2;
+    if (knows_channels && count + 2 == axes.size()) axes = spatial(channels_first(context.attributes(), axes));
   }
   for (std::int64_t& axis : axes) axis = context.normalized_axis(axis, context.rank(0));
   return axes;
