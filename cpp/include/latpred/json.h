@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,9 +10,11 @@
 
 namespace latpred {
 
-// Guards against text made to exhaust us.
 struct JsonLimits {
-  std::int64_t max_depth = 64;  // arrays and objects inside one another
+  std::int64_t max_depth = 64;  // arrays and objects inside one another: a guard against text made to exhaust us
+  // Members of objects with these keys are checked but not kept where they are text: source lines and call stacks are
+  // most of what some documents hold.
+  std::span<const std::string_view> dropped_texts;
 };
 
 // One JSON value. Accessors throw ModelFileError naming what was found where another kind was expected.

@@ -17,6 +17,8 @@ constexpr std::size_t kMaxKeysListed = 20;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Stands for itself inside a string.
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
 // Bytes of the well-formed UTF-8 sequence at the start of `text`, 0 where there is none (RFC 3629: no overlong forms,
 // no surrogates, nothing above U+10FFFF).
@@ -144,13 +146,22 @@ class Parser {
       std::string key = string();
       skip_space();
       if (!take(':')) fail_here("':'");
-      members.emplace_back(std::move(key), value(depth + 1));
+      skip_space();
+      if (peek() == '"' && is_dropped(key)) {
+        (void)string();
+      } else {
+        members.emplace_back(std::move(key), value(depth + 1));
+      }
       skip_space();
       if (take('}')) break;
       if (!take(',')) fail_here("',' or '}'");
     }
     check_keys(members);
     return Json(std::move(members));
+  }
+
+  [[nodiscard]] bool is_dropped(std::string_view key) const {
+    return std::find(limits_.dropped_texts.begin(), limits_.dropped_texts.end(), key) != limits_.dropped_texts.end();
   }
 
   void check_keys(const Json::Object& members) const {
@@ -209,6 +220,12 @@ class Parser {
       if (take('"')) return result;
       if (take('\\')) {
         escape(result);
+        continue;
+      }
+      const std::size_t start = position_;
+      while (position_ < text_.size() && is_plain(text_[position_])) ++position_;
+      if (position_ > start) {
+        result += text_.substr(start, position_ - start);
         continue;
       }
       if (static_cast<unsigned char>(text_[position_]) < 0x20) fail_here("control characters written as \\u00XX");

@@ -71,17 +71,30 @@ VariableId Assembly::result(std::string name, DType dtype, std::optional<std::ve
 void Assembly::output(VariableId variable) { program_.main.outputs.push_back(variable); }
 
 void Assembly::append(Statement statement) {
-  ++program_.source.num_nodes;
-  ++program_.source.operator_counts[statement.source_operator];
+  if (bodies_.empty()) {
+    ++program_.source.num_nodes;
+    ++program_.source.operator_counts[statement.source_operator];
+  }
   append_part(std::move(statement));
 }
 
 void Assembly::append_part(Statement statement) {
-  if (static_cast<std::int64_t>(program_.main.statements.size()) >= limits_.max_nodes) {
+  if (++num_statements_ > limits_.max_nodes) {
     source_.fail(concat("the network has more than ", grouped_digits(limits_.max_nodes), " nodes, limit ",
                         grouped_digits(limits_.max_nodes), " (max_nodes)"));
   }
-  program_.main.statements.push_back(std::move(statement));
+  Block& block = bodies_.empty() ? program_.main : bodies_.back();
+  block.statements.push_back(std::move(statement));
+}
+
+void Assembly::open_body() { bodies_.emplace_back(); }
+
+Block Assembly::close_body(std::vector<VariableId> inputs, std::vector<VariableId> outputs) {
+  Block body = std::move(bodies_.back());
+  bodies_.pop_back();
+  body.inputs = std::move(inputs);
+  body.outputs = std::move(outputs);
+  return body;
 }
 
 void Assembly::warn(std::string message) { program_.warnings.push_back(std::move(message)); }

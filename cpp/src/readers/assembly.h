@@ -37,6 +37,10 @@ class Assembly {
   void append(Statement statement);
   // The same for a statement that the file does not have: a second half of an operator that we split.
   void append_part(Statement statement);
+  // Between these two, statements go to a body (of a branch, a loop or a scan) in place of the main block; bodies may
+  // stand in one another. What is appended there is not counted as a node of the main block.
+  void open_body();
+  [[nodiscard]] Block close_body(std::vector<VariableId> inputs, std::vector<VariableId> outputs);
 
   void warn(std::string message);
   [[nodiscard]] Variable& variable(VariableId id);
@@ -51,6 +55,8 @@ class Assembly {
   const Source& source_;
   const ReaderLimits& limits_;
   Program program_;
+  std::vector<Block> bodies_;  // open ones, the innermost last
+  std::int64_t num_statements_ = 0;
 };
 
 }  // namespace latpred::readers
