@@ -11,9 +11,9 @@
 #include "latpred/program.h"
 #include "latpred/reader.h"
 #include "readers/onnx_messages.h"
-#include "readers/onnx_order.h"
 #include "readers/onnx_scope.h"
 #include "readers/onnx_tensors.h"
+#include "readers/order.h"
 
 namespace latpred::readers {
 

@@ -1,12 +1,11 @@
 #include "readers/onnx_tensors.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "latpred/text.h"
+#include "readers/stored_values.h"
 
 namespace latpred::readers {
 namespace {
@@ -18,61 +17,22 @@ constexpr std::uint32_t kInt64Data = 7;
 constexpr std::uint32_t kDoubleData = 10;
 constexpr std::uint32_t kUint64Data = 11;
 
-double half_to_real(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 0x1f;
-  const int fraction = bits & 0x3ff;
-  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
-  if (exponent == 0x1f) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-double bfloat16_to_real(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-std::int64_t sign_extended(std::uint64_t bits, int width) {
-  const int unused = 64 - width;
-  return static_cast<std::int64_t>(bits << unused) >> unused;
-}
-
-// How one element type is stored in a file, and how its bits become a number.
-struct Coding {
+// The field of typed content for each element type that takes part in shape arithmetic.
+struct TypedField {
   DType dtype;
-  int bits;                            // of one element in raw content
-  std::uint32_t field;                 // of typed content
-  bool is_signed;                      // integers
-  double (*real)(std::uint64_t bits);  // floating point; nullptr for integers
+  std::uint32_t number;
+};
+constexpr TypedField kTypedFields[] = {
+    {DType::float32, kFloatData}, {DType::float64, kDoubleData}, {DType::int64, kInt64Data},
+    {DType::uint32, kUint64Data}, {DType::uint64, kUint64Data},
 };
 
-// Element types that take part in shape arithmetic. Complex numbers, texts and the 8- and 4-bit floating types do not:
-// no size is ever computed from them.
-constexpr Coding kCodings[] = {
-    {DType::float32, 32, kFloatData, true,
-     [](std::uint64_t bits) -> double { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }},
-    {DType::float64, 64, kDoubleData, true, [](std::uint64_t bits) { return std::bit_cast<double>(bits); }},
-    {DType::float16, 16, kInt32Data, true,
-     [](std::uint64_t bits) { return half_to_real(static_cast<std::uint16_t>(bits)); }},
-    {DType::bfloat16, 16, kInt32Data, true,
-     [](std::uint64_t bits) { return bfloat16_to_real(static_cast<std::uint16_t>(bits)); }},
-    {DType::int64, 64, kInt64Data, true, nullptr},
-    {DType::int32, 32, kInt32Data, true, nullptr},
-    {DType::int16, 16, kInt32Data, true, nullptr},
-    {DType::int8, 8, kInt32Data, true, nullptr},
-    {DType::uint8, 8, kInt32Data, false, nullptr},
-    {DType::uint16, 16, kInt32Data, false, nullptr},
-    {DType::uint32, 32, kUint64Data, false, nullptr},
-    {DType::uint64, 64, kUint64Data, false, nullptr},
-    {DType::boolean, 8, kInt32Data, false, nullptr},
-    {DType::int4, 4, kInt32Data, true, nullptr},
-    {DType::uint4, 4, kInt32Data, false, nullptr},
-    {DType::int2, 2, kInt32Data, true, nullptr},
-    {DType::uint2, 2, kInt32Data, false, nullptr},
-};
-
-const Coding* coding_of(DType dtype) {
-  for (const Coding& coding : kCodings) {
-    if (coding.dtype == dtype) return &coding;
+// All others stand in int32_data.
+std::uint32_t typed_field(DType dtype) {
+  for (const TypedField& field : kTypedFields) {
+    if (field.dtype == dtype) return field.number;
   }
-  return nullptr;
+  return kInt32Data;
 }
 
 std::int64_t checked_num_elements(const Source& source, const TensorMessage& tensor) {
@@ -147,25 +107,6 @@ std::vector<std::uint64_t> typed_words(const Source& source, const TensorMessage
   return words;
 }
 
-std::vector<std::uint64_t> raw_words(const TensorMessage& tensor, int bits) {
-  const std::size_t bytes = static_cast<std::size_t>(std::max(bits / 8, 1));
-  std::vector<std::uint64_t> words(tensor.raw.size() / bytes);
-  for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], tensor.raw.data() + i * bytes, bytes);
-  return words;
-}
-
-std::vector<std::uint64_t> unpacked(const std::vector<std::uint64_t>& words, int bits, std::int64_t count) {
-  std::vector<std::uint64_t> elements;
-  elements.reserve(static_cast<std::size_t>(count));
-  const int per_word = 8 / bits;
-  for (const std::uint64_t word : words) {
-    for (int i = 0; i < per_word && static_cast<std::int64_t>(elements.size()) < count; ++i) {
-      elements.push_back(word >> (i * bits));
-    }
-  }
-  return elements;
-}
-
 }  // namespace
 
 TensorMessage parse_tensor(const Source& source, Message message) {
@@ -227,36 +168,19 @@ TensorMessage parse_tensor(const Source& source, Message message) {
 
 std::shared_ptr<const Value> decode_value(const Source& source, const TensorMessage& tensor) {
   if (tensor.is_external || tensor.num_elements > kMaxFoldedElements) return nullptr;
-  const Coding* const coding = coding_of(tensor.dtype);
-  if (coding == nullptr) return nullptr;
-  std::vector<std::uint64_t> words =
-      tensor.has_raw ? raw_words(tensor, coding->bits) : typed_words(source, tensor, coding->field);
-  if (coding->bits < 8) words = unpacked(words, coding->bits, tensor.num_elements);
-  if (static_cast<std::int64_t>(words.size()) != tensor.num_elements) {
+  const int bits = bits_of_element(tensor.dtype);
+  if (bits == 0) return nullptr;
+  const std::vector<std::uint64_t> words =
+      tensor.has_raw ? packed_words(tensor.dtype, tensor.raw) : typed_words(source, tensor, typed_field(tensor.dtype));
+  const std::int64_t expected = bits < 8 ? packed_bytes(tensor.dtype, tensor.num_elements) : tensor.num_elements;
+  if (static_cast<std::int64_t>(words.size()) != expected) {
     if (words.empty()) return nullptr;  // weights taken out of the file: the sizes are all that is needed
     source.fail_as_damaged(
         concat("tensor '", tensor.name, "' of size ", shape_text(tensor.dims), " has ", tensor.num_elements,
-               " elements, holds ", static_cast<std::int64_t>(words.size()) > tensor.num_elements ? "more" : "fewer"),
+               " elements, holds ", static_cast<std::int64_t>(words.size()) > expected ? "more" : "fewer"),
         tensor.offset);
   }
-  auto value = std::make_shared<Value>(Value{.dtype = tensor.dtype, .shape = tensor.dims});
-  if (coding->real != nullptr) {
-    value->reals.reserve(words.size());
-    for (const std::uint64_t word : words) value->reals.push_back(coding->real(word));
-    return value;
-  }
-  value->integers.reserve(words.size());
-  for (const std::uint64_t word : words) {
-    if (coding->is_signed) {
-      value->integers.push_back(sign_extended(word, coding->bits));
-      continue;
-    }
-    const std::uint64_t mask = coding->bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << coding->bits) - 1;
-    const std::uint64_t element = word & mask;
-    if (element > static_cast<std::uint64_t>(INT64_MAX)) return nullptr;  // no size: larger than any
-    value->integers.push_back(static_cast<std::int64_t>(element));
-  }
-  return value;
+  return value_of_words(tensor.dtype, tensor.dims, words);
 }
 
 void store(const Source& source, const TensorMessage& tensor, Variable& variable) {
