@@ -45,7 +45,9 @@ TEST_F(ReaderTest, ContentDecidesWhateverTheSuffix) {
   }
 }
 
-TEST_F(ReaderTest, ListsFrameworks) { EXPECT_EQ(frameworks(), std::vector<std::string>{"onnx"}); }
+TEST_F(ReaderTest, ListsFrameworks) {
+  EXPECT_EQ(frameworks(), (std::vector<std::string>{"onnx", "pytorch", "paddle", "tensorflow", "keras"}));
+}
 
 TEST_F(ReaderTest, MissingFile) { EXPECT_EQ(refusal("m.onnx"), "model file not found: 'm.onnx'"); }
 
@@ -56,39 +58,61 @@ TEST_F(ReaderTest, EmptyFile) {
 
 TEST_F(ReaderTest, UnknownFrameworkNamesTheNearest) {
   EXPECT_EQ(refusal<InvalidArgumentError>("m.onnx", "onx"),
-            "unknown framework 'onx'; did you mean 'onnx'? Valid: onnx");
-}
-
-TEST_F(ReaderTest, FrameworkOfALaterVersionIsRefusedWithAWayOut) {
-  EXPECT_EQ(refusal<InvalidArgumentError>("m.pt", "pytorch"),
-            "framework 'pytorch' is not read by this version, which reads onnx; export the network with "
-            "torch.onnx.export(module, example_inputs, 'model.onnx', dynamo=True)");
+            "unknown framework 'onx'; did you mean 'onnx'? Valid: onnx, pytorch, paddle, tensorflow, keras");
 }
 
 TEST_F(ReaderTest, FrameworkThatContradictsTheContent) {
-  const std::string path = write("m.onnx", "\x80\x02}q\x01.");
-  EXPECT_EQ(refusal(path, "onnx"),
-            "'" + path +
-                "' is a Python pickle, not an ONNX model; this version reads ONNX files only: it has no graph: build "
-                "the module, load these weights into it, then use torch.onnx.export");
+  const std::string path = write("m.pt", model(relu_parts()).text());
+  EXPECT_EQ(refusal(path, "pytorch"), "'" + path + "' is an ONNX model, not a PyTorch model; use framework=\"onnx\"");
+  EXPECT_EQ(refusal(path, "keras"), "'" + path + "' is an ONNX model, not a Keras model; use framework=\"onnx\"");
 }
 
-TEST_F(ReaderTest, GitLfsPointer) {
+TEST_F(ReaderTest, WhatIsNoModelIsNoMatterOfTheFramework) {
   const std::string path = write("m.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 1\n");
-  EXPECT_EQ(refusal(path), "'" + path +
-                               "' is a Git LFS pointer, not the model; this version reads ONNX files only: run 'git "
-                               "lfs pull' in its repository");
+  const std::string expected =
+      "'" + path + "' is a Git LFS pointer, not the model; run 'git lfs pull' in its repository";
+  EXPECT_EQ(refusal(path), expected);
+  EXPECT_EQ(refusal(path, "onnx"), expected);
 }
 
-TEST_F(ReaderTest, FolderNamesTheModelInIt) {
-  EXPECT_EQ(refusal(folder_), "'" + folder_.string() + "' is a folder, not a model file; give the .onnx file in it");
-  write("saved_model.pb", "x");
+TEST_F(ReaderTest, SniffsAPath) {
+  const std::string path = write("m.onnx", "hello");
+  const SniffedFile text = sniff_path(path);
+  EXPECT_EQ(text.kind, "text");
+  EXPECT_EQ(text.what, "is a text file, not a model");
+  EXPECT_EQ(text.message, "'" + path + "' " + text.what + "; " + text.advice);
+  EXPECT_FALSE(text.is_native);
+  write("m.onnx", model(relu_parts()).text());
+  EXPECT_TRUE(sniff_path(path, "onnx").is_native);
+  EXPECT_EQ(message_of<ModelFileError>([&] { static_cast<void>(sniff_path(path, "paddle")); }),
+            "'" + path + "' is an ONNX model, not a Paddle program; use framework=\"onnx\"");
+}
+
+TEST_F(ReaderTest, FolderStandsForTheModelInIt) {
+  EXPECT_EQ(refusal(folder_), "'" + folder_.string() + "' is an empty folder");
+  write("notes.txt", "x");
   EXPECT_EQ(refusal(folder_),
-            "'" + folder_.string() +
-                "' is a TensorFlow SavedModel folder; this version reads ONNX files only: convert it with tf2onnx: "
-                "python -m tf2onnx.convert --help lists the option for this format");
-  const std::string path = write("m.onnx", "x");
-  EXPECT_EQ(refusal(folder_), "'" + folder_.string() + "' is a folder; did you mean '" + path + "'?");
+            "'" + folder_.string() + "' is a folder without a model of a known name; give the model file itself");
+  const std::string path = write("m.onnx", model(relu_parts()).text());
+  EXPECT_EQ(read_program(folder_).source.framework, "onnx");
+  EXPECT_EQ(read_program(folder_).source.path, folder_.string());
+  EXPECT_EQ(sniff_path(folder_).path, path);
+  const std::string second = write("n.onnx", "x");
+  EXPECT_EQ(refusal(folder_),
+            "'" + folder_.string() + "' is a folder with 2 models; give one of them: '" + path + "', '" + second + "'");
+  write("tfhub_module.pb", "x");
+  EXPECT_EQ(refusal(folder_), "'" + folder_.string() +
+                                  "' is a TensorFlow Hub module of TensorFlow 1; load it with tensorflow_hub and save "
+                                  "it with tf.saved_model.save");
+}
+
+TEST_F(ReaderTest, FolderOfAHuggingFaceModelStaysAFolder) {
+  write("config.json", R"({"model_type": "bert", "hidden_size": 768})");
+  write("model.safetensors", "x");
+  const SniffedFile found = sniff_path(folder_);
+  EXPECT_EQ(found.kind, "hf_folder");
+  EXPECT_EQ(found.path, folder_.string());
+  EXPECT_EQ(found.framework, "pytorch");
 }
 
 TEST_F(ReaderTest, CutFileSaysWhereItEnds) {

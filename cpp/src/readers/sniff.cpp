@@ -1,13 +1,10 @@
 #include "readers/sniff.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
 
-#include "latpred/error.h"
 #include "latpred/text.h"
-#include "readers/wire.h"
+#include "readers/protobuf_kinds.h"
+#include "readers/weight_files.h"
 #include "readers/zip.h"
 
 namespace latpred::readers {
@@ -50,160 +47,145 @@ bool is_json(std::string_view content) {
   return is_text(content) && (start.starts_with('{') || start.starts_with('['));
 }
 
-bool is_safetensors(std::string_view content) {
-  if (content.size() < 10 || content[8] != '{') return false;
-  std::uint64_t header_size = 0;
-  std::memcpy(&header_size, content.data(), sizeof(header_size));
-  return header_size <= content.size() - 8;
+bool json_with(std::string_view content, std::string_view key) {
+  return is_json(content) && content.substr(0, kJsonProbe).find(key) != std::string_view::npos;
 }
 
-// The leading fields of a protobuf message, as far as they can be followed: enough to tell one schema from another.
-struct Outline {
-  bool is_valid = false;     // at least one whole field, and nothing that no message can hold
-  bool is_complete = false;  // followed to the end of the file
-  std::uint64_t seen = 0;    // bit n: field n, for n < 64
-  WireField first;
-};
-
-Outline outline(std::string_view content) {
-  constexpr int kMaxFields = 4096;
-  const Source source{"", content};
-  Outline result;
-  WireReader reader(source, content);
-  try {
-    int count = 0;
-    for (WireField field; count < kMaxFields; ++count) {
-      if (!reader.next(field)) {
-        result.is_complete = true;
-        break;
-      }
-      if (count == 0) result.first = field;
-      if (field.number >= 64) return {};
-      result.seen |= std::uint64_t{1} << field.number;
-      result.is_valid = true;
-    }
-  } catch (const ModelFileError&) {
-    // Cut off or another format: what was seen so far decides.
-  }
-  return result;
+// A flatbuffer says what it is in bytes 4 to 8, if at all.
+bool has_identifier(std::string_view content, std::string_view identifier) {
+  return content.size() > 8 && content.substr(4, identifier.size()) == identifier;
 }
 
-constexpr std::uint64_t bits(std::initializer_list<int> numbers) {
-  std::uint64_t result = 0;
-  for (const int number : numbers) result |= std::uint64_t{1} << number;
-  return result;
+bool is_model_json(std::string_view name) {
+  const std::size_t folder = name.find("models/");
+  return folder != std::string_view::npos && (folder == 0 || name[folder - 1] == '/') && name.ends_with(".json");
 }
 
-// ModelProto's fields; `graph` is 7 and `opset_import` 8. IR versions are small numbers.
-bool is_onnx(std::string_view content) {
-  constexpr std::uint64_t kFields = bits({1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26});
-  constexpr std::uint64_t kMaxIrVersion = 1000;
-  const Outline found = outline(content);
-  const bool starts_with_version =
-      found.first.number == 1 && found.first.type == WireType::varint && found.first.bits <= kMaxIrVersion;
-  const bool has_own_field = (found.seen & bits({7, 8})) != 0;
-  if (found.is_complete)
-    return (found.seen & ~kFields) == 0 && has_own_field && (starts_with_version || found.first.number != 1);
-  // A file that was cut off: its start must be beyond doubt.
-  return found.is_valid && starts_with_version && (found.seen & ~kFields) == 0;
+// torch.export's archives: today's layout, and the flat one before torch 2.8.
+bool is_exported_program(std::string_view content) {
+  return any_entry(content, is_model_json) || has_entry_ending(content, "serialized_exported_program.json");
 }
-
-bool is_saved_model(std::string_view content) {
-  const Outline found = outline(content);
-  return found.is_valid && found.first.number == 1 && found.first.type == WireType::varint &&
-         found.seen == bits({1, 2});
-}
-
-bool starts_with_message(std::string_view content, WireType first_type) {
-  const Outline found = outline(content);
-  if (!found.is_valid || found.first.number != 1 || found.first.type != WireType::length_delimited) return false;
-  const Outline inner = outline(found.first.bytes);
-  return inner.is_valid && inner.first.number == 1 && inner.first.type == first_type;
-}
-
-// GraphDef starts with a NodeDef, which starts with its name; ProgramDesc with a BlockDesc, which starts with its
-// index.
-bool is_graph_def(std::string_view content) { return starts_with_message(content, WireType::length_delimited); }
-bool is_program_desc(std::string_view content) { return starts_with_message(content, WireType::varint); }
 
 constexpr std::string_view kFromTorch =
-    "export the network with torch.onnx.export(module, example_inputs, 'model.onnx', dynamo=True)";
-constexpr std::string_view kFromWeights =
-    "it has no graph: build the module, load these weights into it, then use torch.onnx.export";
-constexpr std::string_view kFromTensorFlow =
-    "convert it with tf2onnx: python -m tf2onnx.convert --help lists the option for this format";
-constexpr std::string_view kFromKeras = "load it with Keras, then use model.export('model.onnx', format='onnx')";
-constexpr std::string_view kFromPaddle = "convert it with paddle2onnx";
+    "export the network with torch.export.export and save it with torch.export.save, or as ONNX";
+constexpr std::string_view kFromWeights = "pass the nn.Module, or save with torch.export.save";
+constexpr std::string_view kFromModule = "export it to .pt2, or pass allow_pickle=True if you trust it";
+constexpr std::string_view kFromKeras = "save the network itself with model.save('model.keras')";
+constexpr std::string_view kFromTensorFlow = "save the network with tf.saved_model.save";
+constexpr std::string_view kFromOnnx = "use the ONNX file that it was made from";
+constexpr std::string_view kFromSource = "use the network that it was converted from";
 constexpr std::string_view kDownloadAgain =
     "download the model itself; what came instead is often a login or error page";
+constexpr std::string_view kWhole = "check that it is the model and that it is whole";
+constexpr std::string_view kUnpack = "unpack it and give the model file in it";
 
 const std::vector<FileKind> kKinds{
-    {"git_lfs", "", "a Git LFS pointer, not the model", "run 'git lfs pull' in its repository",
+    {"git_lfs", "", false, "a Git LFS pointer, not the model", "run 'git lfs pull' in its repository",
      [](std::string_view content) { return content.starts_with("version https://git-lfs"); }},
-    {"openvino", "openvino", "an OpenVINO network in XML", "use the ONNX file that it was converted from",
+    {"openvino", "", false, "an OpenVINO network in XML", kFromSource,
      [](std::string_view content) {
        return is_text(content) && content.substr(0, kJsonProbe).find("<net ") != std::string_view::npos;
      }},
-    {"html", "", "an HTML or XML page, not a model", kDownloadAgain,
+    {"html", "", false, "an HTML or XML page, not a model", kDownloadAgain,
+     [](std::string_view content) { return is_text(content) && without_leading_space(content).starts_with('<'); }},
+    {"exported_program", "pytorch", true, "a torch.export archive", kFromTorch, is_exported_program},
+    {"aot_inductor", "pytorch", false, "compiled by AOTInductor: machine code, no graph", kFromTorch,
      [](std::string_view content) {
-       return is_text(content) && without_leading_space(content).starts_with('<') &&
-              !without_leading_space(content).starts_with("<ir_version");
+       return any_entry(content,
+                        [](std::string_view name) { return name.find("data/aotinductor/") != std::string_view::npos; });
      }},
-    {"torch_export", "pytorch", "a torch.export archive", kFromTorch,
-     [](std::string_view content) {
-       return has_entry_ending(content, "archive_format") ||
-              has_entry_ending(content, "serialized_exported_program.json") ||
-              has_entry_ending(content, "models/model.json");
-     }},
-    {"torchscript", "pytorch", "a TorchScript archive", kFromTorch,
+    {"torchscript", "pytorch", true, "a TorchScript archive", "it is read with torch, by latpred.load in Python",
      [](std::string_view content) { return has_entry_ending(content, "constants.pkl"); }},
-    {"torch_pickle", "pytorch", "a file of torch.save: weights or a pickled module", kFromWeights,
-     [](std::string_view content) { return has_entry_ending(content, "data.pkl"); }},
-    {"keras", "keras", "a Keras archive", kFromKeras,
+    {"torch_weights", "pytorch", false, "a file of weights", kFromWeights, is_torch_weights, describe_torch_save},
+    {"torch_module", "pytorch", true, "a pickled PyTorch object", kFromModule, is_torch_save, describe_torch_save},
+    {"torch_archive", "pytorch", false, "an archive of torch.export without a network in it", kFromTorch,
+     [](std::string_view content) { return has_entry_ending(content, "archive_format"); }},
+    {"keras", "keras", true, "a Keras archive", kFromKeras,
      [](std::string_view content) {
        return has_entry_ending(content, "config.json") && has_entry_ending(content, "metadata.json");
      }},
-    {"numpy_archive", "", "an archive of NumPy arrays", "it has no graph",
+    {"numpy_archive", "", false, "an archive of NumPy arrays: weights only, no graph",
+     "give the file of the network itself",
      [](std::string_view content) {
        return any_entry(content, [](std::string_view name) { return name.ends_with(".npy"); });
      }},
-    {"zipped_onnx", "onnx", "a zip archive with an ONNX model in it", "unzip it and use the .onnx file",
+    {"zipped_model", "", false, "a zip archive with a model in it", kUnpack,
      [](std::string_view content) {
-       return any_entry(content, [](std::string_view name) { return name.ends_with(".onnx"); });
+       return any_entry(content, [](std::string_view name) {
+         return name.ends_with(".onnx") || name.ends_with(".pb") || name.ends_with(".tflite") ||
+                name.ends_with(".pdmodel");
+       });
      }},
-    {"zip", "", "a zip archive of no kind that is known here", "unzip it, or download it again where it is cut off",
-     [](std::string_view content) { return content.starts_with("PK\x03\x04") || content.starts_with("PK\x05\x06"); }},
-    {"gzip", "", "a gzip archive", "unpack it first",
-     [](std::string_view content) { return content.starts_with("\x1f\x8b"); }},
-    {"tar", "", "a tar archive", "unpack it first",
+    {"zip", "", false, "a zip archive of no kind that is known here", kUnpack,
+     [](std::string_view content) {
+       return content.starts_with("PK\x05\x06") || any_entry(content, [](std::string_view) { return true; });
+     }},
+    {"cut_zip", "", false, "a zip archive that is cut off: the directory at its end is missing",
+     "download or copy it again", [](std::string_view content) { return content.starts_with("PK\x03\x04"); }},
+    {"packed", "", false, "a compressed archive", kUnpack,
+     [](std::string_view content) {
+       constexpr std::string_view kSignatures[] = {"\x1f\x8b"sv,
+                                                   "BZh"sv,
+                                                   "\xfd"
+                                                   "7zXZ\0"sv,
+                                                   "7z\xbc\xaf"sv,
+                                                   "\x28\xb5\x2f\xfd"sv,
+                                                   "Rar!"sv};
+       return std::any_of(std::begin(kSignatures), std::end(kSignatures),
+                          [&](std::string_view signature) { return content.starts_with(signature); });
+     }},
+    {"tar", "", false, "a tar archive", kUnpack,
      [](std::string_view content) { return content.size() > 262 && content.substr(257, 5) == "ustar"; }},
-    {"hdf5", "keras", "an HDF5 file, as Keras wrote before version 3", kFromKeras,
+    {"hdf5", "keras", true, "an HDF5 file, as Keras wrote before version 3", kFromKeras,
      [](std::string_view content) { return content.starts_with("\x89HDF\r\n\x1a\n"); }},
-    {"tflite", "tensorflow", "a TensorFlow Lite model", "convert it: python -m tf2onnx.convert --tflite model.tflite",
-     [](std::string_view content) { return content.size() > 8 && content.substr(4, 4) == "TFL3"; }},
-    {"ort", "onnx", "a model in ONNX Runtime's own .ort format", "use the ONNX file that it was made from",
-     [](std::string_view content) { return content.size() > 8 && content.substr(4, 4) == "ORTM"; }},
-    {"safetensors", "", "a safetensors file: weights only", kFromWeights, is_safetensors},
-    {"gguf", "", "a GGUF file: weights of a language model", "it has no graph",
+    {"tflite", "tensorflow", true, "a TensorFlow Lite model", kFromTensorFlow,
+     [](std::string_view content) { return has_identifier(content, "TFL3"); }},
+    {"executorch", "pytorch", false, "an ExecuTorch program, compiled for a device", kFromTorch,
+     [](std::string_view content) { return has_identifier(content, "ET1"); }},
+    {"ort", "onnx", false, "a model in ONNX Runtime's own .ort format", kFromOnnx,
+     [](std::string_view content) { return has_identifier(content, "ORTM"); }},
+    {"safetensors", "", false, "a safetensors file", kFromWeights, is_safetensors, describe_safetensors},
+    {"gguf", "", false, "a GGUF file: weights of a language model, no graph",
+     "give the folder with the config.json of the network that it was made from",
      [](std::string_view content) { return content.starts_with("GGUF"); }},
-    {"tensorrt", "", "a TensorRT engine", "use the ONNX file that it was built from",
-     [](std::string_view content) { return content.starts_with("ftrt"); }},
-    {"pickle", "pytorch", "a Python pickle", kFromWeights,
+    {"tensorrt", "", false, "a TensorRT engine, compiled for one GPU", kFromOnnx,
+     [](std::string_view content) { return content.starts_with("ftrt") || content.starts_with("ptrt"); }},
+    {"numpy", "", false, "a NumPy array, not a model", "give the file of the network itself",
+     [](std::string_view content) { return content.starts_with("\x93NUMPY"); }},
+    {"paddle_pickle", "paddle", false, "a file of paddle.save",
+     "save the network with paddle.jit.save, which writes .json or .pdmodel", is_paddle_pickle, describe_pickle},
+    {"pickle", "", false, "a Python pickle", "save the network in a format of its framework, such as ONNX or .pt2",
+     is_pickle, describe_pickle},
+    {"paddle_pir", "paddle", true, "a Paddle program in PIR JSON", "",
+     [](std::string_view content) { return json_with(content, "\"base_code\""); }},
+    {"hf_folder", "pytorch", true, "the configuration of a Hugging Face model",
+     "it is read with transformers, by latpred.load in Python",
      [](std::string_view content) {
-       return content.size() > 2 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5;
+       return json_with(content, "\"model_type\"") || json_with(content, "\"architectures\"");
      }},
-    {"paddle_pir", "paddle", "a Paddle program in PIR JSON", kFromPaddle,
+    {"keras_config", "keras", false, "the configuration of a Keras model, without the archive around it", kFromKeras,
+     [](std::string_view content) { return json_with(content, "\"class_name\"") && json_with(content, "\"config\""); }},
+    {"weights_index", "", false, "a list of files of weights, no graph", "give the folder, with its config.json",
+     [](std::string_view content) { return json_with(content, "\"weight_map\""); }},
+    {"json", "", false, "a JSON file, not a model", "give the model file itself", is_json},
+    {"tf_checkpoint", "", false, "the list of a TensorFlow checkpoint: weights only, no graph", kFromTensorFlow,
+     [](std::string_view content) { return content.starts_with("model_checkpoint_path:"); }},
+    {"text", "", false, "a text file, not a model", "give the model file itself; models in text form are not read",
+     is_text},
+    {"onnx", "onnx", true, "an ONNX model", "", is_onnx},
+    {"core_ml", "", false, "a Core ML model", kFromSource, is_core_ml},
+    {"saved_model", "tensorflow", true, "a TensorFlow SavedModel", "", is_saved_model},
+    {"meta_graph", "", false, "the .meta file of a TensorFlow 1 checkpoint", kFromTensorFlow, is_meta_graph},
+    {"paddle_program", "paddle", true, "a Paddle program", "", is_program_desc},
+    {"graph_def", "tensorflow", true, "a frozen TensorFlow graph", "", is_graph_def},
+    {"paddle_parameters", "", false, "a file of Paddle's parameters", "give the .json or .pdmodel file beside it",
+     is_paddle_parameters, describe_paddle_parameters},
+    {"tf_checkpoint_index", "", false, "the index of a TensorFlow checkpoint: weights only, no graph", kFromTensorFlow,
      [](std::string_view content) {
-       return is_json(content) && content.substr(0, kJsonProbe).find("\"base_code\"") != std::string_view::npos;
+       // The end of a table of LevelDB.
+       return content.ends_with("\x57\xfb\x80\x8b\x24\x75\x47\xdb"sv);
      }},
-    {"json", "", "a JSON file, not a model", "give the model file itself", is_json},
-    {"text", "", "a text file, not a model", "give the model file itself; ONNX in text form is not read", is_text},
-    {"onnx", "onnx", "an ONNX model", "", is_onnx},
-    {"saved_model", "tensorflow", "a TensorFlow SavedModel", kFromTensorFlow, is_saved_model},
-    {"paddle_program", "paddle", "a Paddle program", kFromPaddle, is_program_desc},
-    {"graph_def", "tensorflow", "a frozen TensorFlow graph", kFromTensorFlow, is_graph_def},
-    {"unrecognised", "", "of no format that is known here", "check that it is the model and that it is whole",
-     [](std::string_view) { return true; }},
+    {"unrecognised", "", false, "of no format that is known here", kWhole, [](std::string_view) { return true; }},
 };
 
 }  // namespace
@@ -214,32 +196,8 @@ const FileKind& sniff(std::string_view content) {
   return *std::find_if(kKinds.begin(), kKinds.end(), [&](const FileKind& kind) { return kind.matches(content); });
 }
 
-std::string describe_folder(const std::string& path) {
-  struct FolderRow {
-    std::string_view file;
-    std::string_view what;
-    std::string_view advice;
-  };
-  constexpr FolderRow kRows[] = {
-      {"saved_model.pb", "a TensorFlow SavedModel folder", kFromTensorFlow},
-      {"inference.pdmodel", "a Paddle inference folder", kFromPaddle},
-      {"inference.json", "a Paddle inference folder", kFromPaddle},
-      {"__model__", "a Paddle inference folder", kFromPaddle},
-      {"config.json", "a folder of a pretrained model", "export it with optimum-cli export onnx"},
-  };
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    if (entry.path().extension() == ".onnx") {
-      return concat("'", path, "' is a folder; did you mean '", entry.path().string(), "'?");
-    }
-  }
-  for (const FolderRow& row : kRows) {
-    if (fs::exists(fs::path(path) / row.file, ignored)) {
-      return concat("'", path, "' is ", row.what, "; this version reads ONNX files only: ", row.advice);
-    }
-  }
-  return concat("'", path, "' is a folder, not a model file; give the .onnx file in it");
+std::string describe(const FileKind& kind, std::string_view content) {
+  return kind.describe != nullptr ? kind.describe(content) : concat("is ", kind.what);
 }
 
 }  // namespace latpred::readers

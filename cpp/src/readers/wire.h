@@ -37,6 +37,8 @@ class WireReader {
   // Reads four or eight bytes, as packed lists hold them; false at the end.
   bool next_fixed32(std::uint64_t& bits);
   bool next_fixed64(std::uint64_t& bits);
+  // Where in the file the next field starts.
+  [[nodiscard]] std::int64_t offset() const { return source_.offset_of(position_); }
 
  private:
   // Nearly every tag and length is one byte.
@@ -49,7 +51,6 @@ class WireReader {
   std::uint64_t long_varint();
   template <typename T>
   std::uint64_t fixed(std::int64_t offset);
-  [[nodiscard]] std::int64_t offset() const { return source_.offset_of(position_); }
 
   const Source& source_;
   const char* position_;
