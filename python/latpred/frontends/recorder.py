@@ -1,0 +1,91 @@
+"""The same document as torch.export's, several times faster: forward runs once and every operator is written down.
+
+A mode at torch's PreDispatch key sees each operator call where export sees it, above autograd and above every
+decomposition, so that both have the same words for the same network. What export needs besides (proxies, guards, a
+graph with metadata) is left out. Whatever the recorder cannot name goes to export, with a warning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._export.utils import _compiling_state_context
+from torch._subclasses.schema_check_mode import SchemaCheckMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from latpred.errors import LatpredError
+from latpred.frontends import torch_export
+from latpred.frontends.arguments import CallArguments
+from latpred.frontends.aten_document import AtenDocument, CannotRecordError
+from latpred.frontends.child import first_line
+from latpred.frontends.fake_module import fake_mode, inference, unwrapped, weight_keys
+from latpred.frontends.torch_export import Captured
+
+
+class Recorder(SchemaCheckMode):  # type: ignore[misc]
+    """Writes every operator call into a document. torch lets three classes of modes stand at the PreDispatch key; of
+    SchemaCheckMode only that right is used.
+    """
+
+    def __init__(self, document: AtenDocument) -> None:
+        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self.document = document
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if torch._C._is_any_autocast_enabled():
+            raise CannotRecordError("autocast inside forward")
+        result = func(*args, **kwargs)
+        if any(isinstance(item, torch.Tensor) for item in pytree.tree_leaves(result)):
+            self.document.add_call(func, args, kwargs, result)
+        elif func._schema.is_mutable:
+            raise CannotRecordError(f"{func._schema.name}, which changes tensors and returns none")
+        return result
+
+
+def record(module: Any, arguments: CallArguments) -> Captured:
+    """The document of a live module at these arguments, as torch_export.export gives it."""
+    inner = unwrapped(module)
+    try:
+        return _record(inner, arguments)
+    except LatpredError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        # Another try with the slow way: it takes more, and where it fails too, its words are the better ones.
+        captured = torch_export.export(module, arguments)
+        warning = f"recorded by torch.export, the slower way: the recorder met {first_line(error)}"
+        return Captured(captured.document, captured.weights, captured.name, [*captured.warnings, warning])
+
+
+def _record(module: Any, arguments: CallArguments) -> Captured:
+    keys = weight_keys(module)
+    mode = fake_mode()
+    document = AtenDocument()
+    with inference(module, mode):
+        positional, keyword = torch_export.fake_arguments(module, arguments, mode)
+        for name, value in zip(arguments.names, (*positional, *keyword.values()), strict=True):
+            if isinstance(value, torch.Tensor):
+                document.add_user_input(name, value)
+        _add_weights(document, module)
+        with (
+            mode,
+            _compiling_state_context(),
+            torch.backends.cudnn.flags(enabled=False),
+            enable_python_dispatcher(),
+            Recorder(document),
+        ):
+            results = module(*positional, **keyword)
+        leaves = [leaf for leaf in pytree.tree_leaves(results) if leaf is not None]
+        return Captured(document.finish(leaves), keys, type(module).__name__)
+
+
+def _add_weights(document: AtenDocument, module: Any) -> None:
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        document.add_weight(name, parameter, "parameter")
+    persistent = module.state_dict(keep_vars=True).keys()
+    for name, buffer in module.named_buffers(remove_duplicate=False):
+        # As in export: what the state dict leaves out is a constant.
+        document.add_weight(name, buffer, "buffer" if name in persistent else "tensor_constant")

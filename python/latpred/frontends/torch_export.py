@@ -1,0 +1,116 @@
+"""A live PyTorch module, or an ExportedProgram, as the document that a .pt2 archive holds.
+
+torch.export runs forward once on tensors without content, at the asked batch, without decompositions: the operators are
+those that eager PyTorch runs. No weight is copied and the module is afterwards as it was before.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import Any
+
+import torch
+from torch._export.serde import serialize
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+
+from latpred.errors import LatpredError, ModelFileError, ShapeError
+from latpred.frontends.arguments import CallArguments, TensorInput, bind
+from latpred.frontends.child import first_line
+from latpred.frontends.fake_module import fake_mode, identity_key, inference, unwrapped, weight_keys
+
+# Words in torch's messages for control flow or sizes that depend on what is in a tensor.
+_DATA_DEPENDENT_WORDS = ("data-dependent", "data dependent", "unbacked", "_local_scalar_dense")
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What _core.read_exported_program takes."""
+
+    document: bytes  # JSON in the schema of .pt2's model.json
+    weights: Mapping[str, str]  # state-dict name -> identity key; equal keys are one tensor
+    name: str
+    warnings: Sequence[str] = ()
+
+
+def parameters_of(module: Any) -> list[Parameter]:
+    """What forward takes, without self."""
+    return list(inspect.signature(module.forward).parameters.values())
+
+
+def call_arguments(module: Any, input: Any, batch: int) -> CallArguments:
+    """input= bound to forward's names."""
+    return bind(parameters_of(unwrapped(module)), input, batch, type(module).__name__)
+
+
+def export(module: Any, arguments: CallArguments) -> Captured:
+    """The document of a live module at these arguments."""
+    module = unwrapped(module)
+    mode = fake_mode()
+    keys = weight_keys(module)
+    with inference(module, mode):
+        positional, keyword = fake_arguments(module, arguments, mode)
+        try:
+            program = torch.export.export(module, positional, keyword, strict=False)
+        except LatpredError:
+            raise
+        except Exception as error:
+            raise capture_error(error, module, arguments) from error
+        return Captured(document(program), keys, type(module).__name__)
+
+
+def from_exported_program(program: Any) -> Captured:
+    """The document of a torch.export.ExportedProgram; its sizes may have symbols."""
+    tensors = {**program.state_dict, **{n: t for n, t in program.constants.items() if isinstance(t, torch.Tensor)}}
+    name = type(program.graph_module).__name__
+    return Captured(document(program), {n: identity_key(t) for n, t in tensors.items()}, name)
+
+
+def document(program: Any) -> bytes:
+    """The model.json of an ExportedProgram, by torch's own serialiser: a live module and its .pt2 read alike."""
+    serializer = serialize.GraphModuleSerializer(program.graph_signature, [])
+    major, minor = serialize.SCHEMA_VERSION
+    fields = {
+        "graph_module": serialize._dataclass_to_dict(serializer.serialize(program.graph_module)),
+        "opset_version": {"aten": torch._C._get_max_operator_version()},
+        "range_constraints": serialize._dataclass_to_dict(
+            serialize.serialize_range_constraints(program.range_constraints)
+        ),
+        "schema_version": {"major": major, "minor": minor},
+        "torch_version": str(torch.__version__),
+    }
+    return json.dumps(fields, cls=serialize.EnumEncoder, allow_nan=False).encode()
+
+
+def fake_arguments(module: Any, arguments: CallArguments, mode: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Tensors of `mode` where the module's weights lie; floats have the type of its weights unless told."""
+    weights = [*module.parameters(), *module.buffers()]
+    device = next((weight.device for weight in weights), torch.device("cpu"))
+    floating = next((weight.dtype for weight in weights if weight.is_floating_point()), torch.float32)
+
+    def tensor(value: Any) -> Any:
+        if not isinstance(value, TensorInput):
+            return value
+        dtype = floating if value.dtype is None else getattr(torch, value.dtype)
+        return torch.empty(value.shape, dtype=dtype, device=device)
+
+    with mode:
+        return tuple(map(tensor, arguments.positional)), {k: tensor(v) for k, v in arguments.keyword.items()}
+
+
+def capture_error(error: Exception, module: Any, arguments: CallArguments) -> LatpredError:
+    """What went wrong in forward, in one sentence with torch's first line."""
+    name, line = type(module).__name__, first_line(error)
+    kinds = (DataDependentOutputException, DynamicOutputShapeException)
+    if isinstance(error, kinds) or any(word in str(error).lower() for word in _DATA_DEPENDENT_WORDS):
+        return ModelFileError(
+            f"{name} cannot be captured: what it runs depends on the content of its tensors ({line}); "
+            "replace that branch, loop or index by one on sizes, or hand over the part of the network without it"
+        )
+    return ShapeError(
+        f"forward of {name} fails on {arguments.describe()}: {type(error).__name__}: {line}; "
+        "check the sizes and types in input="
+    )
