@@ -324,6 +324,18 @@ void swiglu(RuleContext& context) {
   context.set_output(0, context.dtype(0), shape);
 }
 
+// One half times the sigmoid of the other.
+void glu(RuleContext& context) {
+  Shape shape = context.shape(0);
+  const auto axis =
+      static_cast<std::size_t>(context.normalized_axis(context.attributes().integer("axis", -1), context.rank(0)));
+  if (shape[axis] % 2 != 0) {
+    context.fail(concat("dimension ", axis, " of ", shape_text(shape), " must be even: it is split in two"));
+  }
+  shape[axis] /= 2;
+  context.set_output(0, context.dtype(0), std::move(shape));
+}
+
 }  // namespace
 
 const std::vector<RuleRow>& elementwise_rules() {
@@ -407,6 +419,11 @@ const std::vector<RuleRow>& elementwise_rules() {
       {OperatorId::bit_cast, bit_cast},
       {OperatorId::identity, identity},
       {OperatorId::dropout, dropout},
+      {OperatorId::lerp, broadcasting},
+      {OperatorId::addcmul, broadcasting},
+      {OperatorId::atan2, broadcasting},
+      {OperatorId::squared_difference, broadcasting},
+      {OperatorId::glu, glu},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "latpred/text.h"
+#include "shapes/broadcast.h"
 #include "shapes/fold.h"
 #include "shapes/rules.h"
 
@@ -136,6 +137,104 @@ void embedding(RuleContext& context) {
   context.set_output(0, context.dtype(0), std::move(result));
 }
 
+// Where each of the values (input 1) belongs among the sorted ones (input 0).
+void search_sorted(RuleContext& context) {
+  const bool is_short = context.attributes().integer("out_int32", 0) != 0;
+  context.set_output(0, is_short ? DType::int32 : DType::int64, context.shape(1));
+}
+
+// x[i, j, :, k] with tensors of indices, as torch.Tensor.index has it: input d + 1 indexes dimension d, absent ones
+// keep theirs. All index tensors broadcast together; the result stands where they did, or in front where dimensions
+// that are kept part them. A mask stands for the indices of its true elements, over as many dimensions as it has.
+void index(RuleContext& context) {
+  const Shape& x = context.shape(0);
+  Shape picked;
+  Shape result;
+  std::size_t axis = 0;
+  std::optional<std::size_t> start;
+  bool is_parted = false;
+  bool was_index = false;
+  for (std::size_t i = 1; i < context.num_inputs(); ++i) {
+    if (!context.has_input(i)) {
+      if (axis >= x.size()) context.fail(concat("has more indices than ", shape_text(x), " dimensions"));
+      result.push_back(x[axis++]);
+      was_index = false;
+      continue;
+    }
+    const Shape& indices = context.shape(i);
+    const bool is_mask = context.dtype(i) == DType::boolean;
+    const std::size_t covered = is_mask ? indices.size() : 1;
+    if (axis + covered > x.size()) context.fail(concat("has more indices than ", shape_text(x), " dimensions"));
+    if (is_mask) {
+      const Value* mask = context.value(i);
+      std::int64_t count = element_count(indices);
+      if (mask != nullptr) {
+        const auto flags = integers_of(*mask);
+        count = std::count_if(flags.begin(), flags.end(), [](std::int64_t flag) { return flag != 0; });
+      } else {
+        context.warn("its output size depends on the data; its upper bound is used");
+      }
+      picked = broadcast(picked, {count});
+    } else {
+      picked = broadcast(picked, indices);
+    }
+    if (!start) start = result.size();
+    is_parted = is_parted || (!was_index && *start != result.size());
+    was_index = true;
+    axis += covered;
+  }
+  result.insert(result.end(), x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
+  const auto at = static_cast<std::ptrdiff_t>(start && !is_parted ? *start : 0);
+  result.insert(result.begin() + at, picked.begin(), picked.end());
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+// `repeats` (attribute or input 1) says how often each element along `axis` stands in the result; without an axis the
+// input is flattened.
+void repeat_interleave(RuleContext& context) {
+  const bool has_axis = context.attributes().has("axis");
+  Shape result = has_axis ? context.shape(0) : Shape{element_count(context.shape(0))};
+  const auto axis = static_cast<std::size_t>(
+      has_axis ? context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0)) : 0);
+  if (context.attributes().has("output_size")) {
+    result[axis] = context.attributes().integer("output_size", 0);
+  } else {
+    const auto repeats = context.parameter("repeats", 1);
+    if (!repeats || (repeats->size() != 1 && static_cast<std::int64_t>(repeats->size()) != result[axis])) {
+      context.fail(concat("needs one number of repeats, or one for each of ", result[axis], " elements"));
+    }
+    std::int64_t count = 0;
+    for (const std::int64_t times : *repeats) {
+      if (__builtin_add_overflow(count, times, &count)) context.fail("its repeats are too large");
+    }
+    if (repeats->size() == 1 && __builtin_mul_overflow(count, result[axis], &result[axis])) {
+      context.fail("its repeats are too large");
+    }
+    if (repeats->size() != 1) result[axis] = count;
+  }
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+// Inputs table, indices, offsets, weights of the indices. Each row of indices is a bag; in a flat list the offsets say
+// where one starts. torch's further outputs: the bag of each index, the bags' sizes and maxima.
+void embedding_bag(RuleContext& context) {
+  const Shape& table = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (table.size() != 2 || indices.empty() || indices.size() > 2 || (indices.size() == 1 && !context.has_input(2))) {
+    context.fail(concat("needs a table [rows, width] and indices [bags, size], or flat ones with offsets, got ",
+                        shape_text(table), " and ", shape_text(indices)));
+  }
+  std::int64_t bags = indices[0];
+  if (indices.size() == 1) {
+    const bool has_end = context.attributes().integer("include_last_offset", 0) != 0;
+    bags = element_count(context.shape(2)) - (has_end ? 1 : 0);
+  }
+  context.set_output(0, context.dtype(0), {bags, table[1]});
+  context.set_output(1, DType::int64, {element_count(indices)});
+  context.set_output(2, DType::int64, {bags});
+  context.set_output(3, DType::int64, {bags});
+}
+
 const std::vector<RuleRow> kRules{
     {OperatorId::gather, gather},
     {OperatorId::gather_elements, gather_elements},
@@ -149,6 +248,11 @@ const std::vector<RuleRow> kRules{
     {OperatorId::non_zero, non_zero},
     {OperatorId::unique, unique},
     {OperatorId::embedding, embedding},
+    {OperatorId::search_sorted, search_sorted},
+    {OperatorId::index, index},
+    {OperatorId::index_put, like_input},
+    {OperatorId::repeat_interleave, repeat_interleave},
+    {OperatorId::embedding_bag, embedding_bag},
 };
 
 }  // namespace

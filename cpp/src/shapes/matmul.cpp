@@ -124,6 +124,38 @@ void matmul_nbits(RuleContext& context) {
   context.set_output(0, context.dtype(0), result);
 }
 
+// Rows of `a` in groups, each times the matrix of its group; input 2 says where the groups end. [rows, K] x
+// [groups, K, N] -> [rows, N]; where the groups are in K on both sides, one product for each: [groups, M, N].
+void grouped_matmul(RuleContext& context) {
+  const Shape& a = context.shape(0);
+  const Shape& b = context.shape(1);
+  if (a.size() < 2 || a.size() > 3 || b.size() < 2 || b.size() > 3 || a.back() != b[b.size() - 2]) {
+    context.fail(concat("cannot multiply groups of ", shape_text(a), " and ", shape_text(b)));
+  }
+  Shape result{a[a.size() - 2], b.back()};
+  if (a.size() == b.size()) {
+    if (a.size() == 2 && !context.has_input(2)) context.fail("needs the ends of its groups");
+    if (a.size() == 3 && a[0] != b[0]) {
+      context.fail(concat(shape_text(a), " and ", shape_text(b), " differ in their number of groups"));
+    }
+    result.insert(result.begin(), a.size() == 2 ? element_count(context.shape(2)) : a[0]);
+  }
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+// Distances between all rows of x1 [.., P, M] and x2 [.., R, M]: [.., P, R].
+void pairwise_distance(RuleContext& context) {
+  const Shape& a = context.shape(0);
+  const Shape& b = context.shape(1);
+  if (a.size() < 2 || b.size() < 2 || a.back() != b.back()) {
+    context.fail(concat("needs rows of one length, got ", shape_text(a), " and ", shape_text(b)));
+  }
+  Shape result = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  result.push_back(a[a.size() - 2]);
+  result.push_back(b[b.size() - 2]);
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
 void einsum(RuleContext& context) {
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.shape(i));
@@ -147,6 +179,8 @@ const std::vector<RuleRow>& matmul_rules() {
       {OperatorId::matmul_integer_to_float, matmul_to_float},
       {OperatorId::dynamic_quantize_matmul, dynamic_quantize_matmul},
       {OperatorId::einsum, einsum},
+      {OperatorId::grouped_matmul, grouped_matmul},
+      {OperatorId::pairwise_distance, pairwise_distance},
   };
   return rows;
 }

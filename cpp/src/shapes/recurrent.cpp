@@ -29,11 +29,26 @@ void recurrent(RuleContext& context) {
   if (context.statement().op == OperatorId::lstm) context.set_output(2, context.dtype(0), last);
 }
 
+// The best path through the emissions of each step: [steps, tags], or [batch, steps, tags] where sequences are padded.
+// Inputs emissions, transitions [tags + 2, tags] (the first two rows: start and end), labels, lengths.
+void crf_decoding(RuleContext& context) {
+  const Shape& emission = context.shape(0);
+  const Shape& transition = context.shape(1);
+  if (emission.size() < 2 || emission.size() > 3 || transition != Shape{emission.back() + 2, emission.back()}) {
+    context.fail(concat("transitions ", shape_text(transition), " must be [tags + 2, tags] for emissions ",
+                        shape_text(emission)));
+  }
+  const Shape path = emission.size() == 2 ? Shape{emission[0], 1} : Shape{emission[0], emission[1]};
+  context.set_output(0, DType::int64, path);
+}
+
 }  // namespace
 
 const std::vector<RuleRow>& recurrent_rules() {
-  static const std::vector<RuleRow> rows{
-      {OperatorId::lstm, recurrent}, {OperatorId::gru, recurrent}, {OperatorId::rnn, recurrent}};
+  static const std::vector<RuleRow> rows{{OperatorId::lstm, recurrent},
+                                         {OperatorId::gru, recurrent},
+                                         {OperatorId::rnn, recurrent},
+                                         {OperatorId::crf_decoding, crf_decoding}};
   return rows;
 }
 

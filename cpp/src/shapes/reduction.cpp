@@ -80,6 +80,31 @@ void foldable(RuleContext& context) {
   context.set_value(0, std::move(value));
 }
 
+// Output 1, where asked for: the mean that it computes on the way (torch.var_mean).
+void reduce_variance(RuleContext& context) {
+  const Shape shape = reduced_shape(context.shape(0), reduced_axes(context), keeps_dimensions(context));
+  context.set_output(0, context.dtype(0), shape);
+  context.set_output(1, context.dtype(0), shape);
+}
+
+void truth(RuleContext& context) {
+  context.set_output(0, DType::boolean,
+                     reduced_shape(context.shape(0), reduced_axes(context), keeps_dimensions(context)));
+}
+
+void sort(RuleContext& context) {
+  if (context.rank(0) > 0) (void)context.normalized_axis(context.attributes().integer("axis", -1), context.rank(0));
+  context.set_output(0, context.dtype(0), context.shape(0));
+  context.set_output(1, DType::int64, context.shape(0));
+}
+
+// How many elements fall into each of `bins`.
+void histogram(RuleContext& context) {
+  const auto bins = context.parameter("bins", 1);
+  if (!bins || bins->size() != 1 || bins->front() < 0) context.fail("its 'bins' must be one number");
+  context.set_output(0, context.dtype(0), {bins->front()});
+}
+
 void arg_reduce(RuleContext& context) {
   std::vector<bool> reduced(context.shape(0).size());
   reduced[context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0))] = true;
@@ -129,6 +154,11 @@ const std::vector<RuleRow>& reduction_rules() {
       {OperatorId::cum_prod, cumulative},
       {OperatorId::top_k, top_k},
       {OperatorId::det, det},
+      {OperatorId::reduce_variance, reduce_variance},
+      {OperatorId::reduce_any, truth},
+      {OperatorId::reduce_all, truth},
+      {OperatorId::sort, sort},
+      {OperatorId::histogram, histogram},
   };
   return rows;
 }

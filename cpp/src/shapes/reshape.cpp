@@ -243,6 +243,60 @@ void center_crop_pad(RuleContext& context) {
   context.set_output(0, context.dtype(0), std::move(result));
 }
 
+// TensorFlow's SpaceToBatchND and its inverse. `block_shape` [M] cuts the dimensions 1 .. M, `paddings` or `crops`
+// [M, 2] stand before and behind each.
+struct Blocks {
+  Sizes sizes;
+  Sizes borders;
+};
+
+Blocks blocks_of(const RuleContext& context, std::string_view borders) {
+  const auto sizes = context.parameter("block_shape", 1);
+  const auto around = context.parameter(borders, 2);
+  if (!sizes || !around || around->size() != 2 * sizes->size() || sizes->size() + 1 > context.shape(0).size()) {
+    context.fail(concat("'block_shape' and '", borders, "' do not fit ", shape_text(context.shape(0))));
+  }
+  for (const std::int64_t size : *sizes) {
+    if (size < 1) context.fail(concat("its blocks ", shape_text(*sizes), " must be at least 1"));
+  }
+  return {*sizes, *around};
+}
+
+void space_to_batch(RuleContext& context) {
+  const auto [sizes, paddings] = blocks_of(context, "paddings");
+  Shape result = context.shape(0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::int64_t& size = result[i + 1];
+    if (__builtin_add_overflow(size, paddings[2 * i], &size) ||
+        __builtin_add_overflow(size, paddings[2 * i + 1], &size)) {
+      context.fail(concat("its paddings ", shape_text(paddings), " are too large"));
+    }
+    if (size % sizes[i] != 0) {
+      context.fail(concat(size, " elements along dimension ", i + 1, " do not divide into blocks of ", sizes[i]));
+    }
+    size /= sizes[i];
+    result[0] = product(context, result[0], sizes[i]);
+  }
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
+void batch_to_space(RuleContext& context) {
+  const auto [sizes, crops] = blocks_of(context, "crops");
+  Shape result = context.shape(0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (result[0] % sizes[i] != 0) {
+      context.fail(concat("a batch of ", context.shape(0)[0], " does not divide into blocks of ", shape_text(sizes)));
+    }
+    result[0] /= sizes[i];
+    std::int64_t& size = result[i + 1];
+    size = product(context, size, sizes[i]);
+    if (__builtin_sub_overflow(size, crops[2 * i], &size) || __builtin_sub_overflow(size, crops[2 * i + 1], &size)) {
+      context.fail(concat("its crops ", shape_text(crops), " are too large"));
+    }
+  }
+  context.set_output(0, context.dtype(0), std::move(result));
+}
+
 void same_shape(RuleContext& context) { context.set_output(0, context.dtype(0), context.shape(0)); }
 
 const std::vector<RuleRow> kRules{
@@ -260,6 +314,8 @@ const std::vector<RuleRow> kRules{
     {OperatorId::trilu, same_shape},
     {OperatorId::reverse_sequence, same_shape},
     {OperatorId::roll, same_shape},
+    {OperatorId::space_to_batch, space_to_batch},
+    {OperatorId::batch_to_space, batch_to_space},
 };
 
 }  // namespace

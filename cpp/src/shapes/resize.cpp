@@ -151,12 +151,22 @@ void col2im(RuleContext& context) {
   context.set_output(0, context.dtype(0), result);
 }
 
+// torch.nn.functional.unfold: every window of the image as a column, [batch, channels * window, positions].
+void im2col(RuleContext& context) {
+  const Shape x = channels_first(context.attributes(), context.shape(0));
+  if (x.size() < 3) context.fail(concat("input ", shape_text(x), " needs batch, channels and a spatial dimension"));
+  const Shape input = spatial(x);
+  const Window window = window_of(context, context.attributes().integers("kernel_shape"), input);
+  const std::int64_t positions = element_count(window_positions(context, window, input));
+  context.set_output(0, context.dtype(0), {x[0], element_count({x[1], element_count(window.kernel)}), positions});
+}
+
 }  // namespace
 
 const std::vector<RuleRow>& resize_rules() {
   static const std::vector<RuleRow> rows{
       {OperatorId::resize, resize},           {OperatorId::upsample, upsample}, {OperatorId::grid_sample, grid_sample},
-      {OperatorId::affine_grid, affine_grid}, {OperatorId::col2im, col2im},
+      {OperatorId::affine_grid, affine_grid}, {OperatorId::col2im, col2im},     {OperatorId::im2col, im2col},
   };
   return rows;
 }
