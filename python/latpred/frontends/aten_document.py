@@ -44,11 +44,11 @@ class AtenDocument:
     def add_user_input(self, name: str, tensor: Any) -> None:
         self._add_input(self._name(name, tensor), "user_input", {})
 
-    def add_weight(self, name: str, tensor: Any, kind: str) -> str:
+    def add_weight(self, name: str, tensor: Any, kind: str, is_persistent: bool = True) -> str:
         """kind: parameter, buffer or tensor_constant; name: that of the state dict."""
         fields: dict[str, Any] = {f"{kind}_name": name}
         if kind == "buffer":
-            fields["persistent"] = True
+            fields["persistent"] = is_persistent
         own_name = self._name(f"{kind[0]}_{name.replace('.', '_')}", tensor)
         self._add_input(own_name, kind, fields)
         return own_name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import logging
 import warnings
@@ -58,7 +59,7 @@ def faked(module: Any, mode: Any) -> Iterator[dict[int, Any]]:
                     f"{type(module).__name__} has lazy parameters without a size ({type(part).__name__}.{name}); "
                     "call it once on an example, then hand it over"
                 )
-    saved = [(part, dict(vars(part)), *(dict(part.__dict__[group]) for group in _GROUPS)) for part in modules]
+    saved = [(part, dict(vars(part)), _containers(part)) for part in modules]
     try:
         for part in modules:
             for group in ("_parameters", "_buffers"):
@@ -73,15 +74,21 @@ def faked(module: Any, mode: Any) -> Iterator[dict[int, Any]]:
                     part.__dict__[name] = _fake_attribute(value, mode, fakes)
         yield fakes
     finally:
-        for part, attributes, *groups in saved:
+        for part, attributes, containers in saved:
             part.__dict__.clear()
             part.__dict__.update(attributes)
-            for group, content in zip(_GROUPS, groups, strict=True):
-                part.__dict__[group].clear()
-                part.__dict__[group].update(content)
+            for container, content in containers:
+                container.clear()
+                container.extend(content) if isinstance(container, list) else container.update(content)
 
 
 _GROUPS = ("_parameters", "_buffers", "_modules")
+
+
+def _containers(part: Any) -> list[tuple[Any, Any]]:
+    """Lists and dictionaries among the attributes, with their content: some modules keep tensors there for later."""
+    containers = [value for value in vars(part).values() if isinstance(value, (dict, list, set))]
+    return [(container, container.copy()) for container in containers]
 
 
 def _fake(tensor: Any, mode: Any, fakes: dict[int, Any]) -> Any:
@@ -89,12 +96,13 @@ def _fake(tensor: Any, mode: Any, fakes: dict[int, Any]) -> Any:
     if isinstance(tensor, FakeTensor) and tensor.fake_mode is mode:
         return tensor
     if id(tensor) not in fakes:
-        if tensor.device.type == "meta" or isinstance(tensor, FakeTensor):
-            device = "cpu" if tensor.device.type == "meta" else tensor.device
-            with mode:
-                made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=device)
-                if isinstance(tensor, torch.nn.Parameter):
-                    made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
+        if type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) and tensor.layout is torch.strided:
+            # What from_tensor does, without the care for views and gradients: nothing here asks for either.
+            content = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+            device = "cpu" if tensor.is_meta else tensor.device
+            made = FakeTensor(mode, content, torch.device(device))
+            if isinstance(tensor, torch.nn.Parameter):
+                made._is_param = True  # what isinstance(made, torch.nn.Parameter) asks for
         else:
             made = mode.from_tensor(tensor, static_shapes=True)
         fakes[id(tensor)] = made
@@ -151,10 +159,15 @@ def inference(module: Any, mode: Any) -> Iterator[dict[int, Any]]:
     with quiet(), torch.no_grad(), without_cache(module), faked(module, mode) as fakes:
         # The fast path of nn.TransformerEncoder is one opaque call, which export does not take either.
         torch.backends.mha.set_fastpath_enabled(False)
+        # A large module makes each collection slow, and a capture allocates enough for dozens: a third of its time.
+        collects = gc.isenabled()
+        gc.disable()
         try:
             yield fakes
         finally:
             torch.backends.mha.set_fastpath_enabled(fastpath)
+            if collects:
+                gc.enable()
 
 
 def fake_mode() -> Any:

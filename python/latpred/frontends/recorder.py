@@ -24,6 +24,9 @@ from latpred.frontends.child import first_line
 from latpred.frontends.fake_module import fake_mode, inference, unwrapped, weight_keys
 from latpred.frontends.torch_export import Captured
 
+# Calls that export writes down as another one: a literal in forward is a constant that each call copies.
+_AS_EXPORTED = {torch.ops.aten.lift_fresh.default: torch.ops.aten.lift_fresh_copy.default}
+
 
 class Recorder(SchemaCheckMode):  # type: ignore[misc]
     """Writes every operator call into a document. torch lets three classes of modes stand at the PreDispatch key; of
@@ -40,7 +43,7 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
             raise CannotRecordError("autocast inside forward")
         result = func(*args, **kwargs)
         if any(isinstance(item, torch.Tensor) for item in pytree.tree_leaves(result)):
-            self.document.add_call(func, args, kwargs, result)
+            self.document.add_call(_AS_EXPORTED.get(func, func), args, kwargs, result)
         elif func._schema.is_mutable:
             raise CannotRecordError(f"{func._schema.name}, which changes tensors and returns none")
         return result
@@ -87,5 +90,4 @@ def _add_weights(document: AtenDocument, module: Any) -> None:
         document.add_weight(name, parameter, "parameter")
     persistent = module.state_dict(keep_vars=True).keys()
     for name, buffer in module.named_buffers(remove_duplicate=False):
-        # As in export: what the state dict leaves out is a constant.
-        document.add_weight(name, buffer, "buffer" if name in persistent else "tensor_constant")
+        document.add_weight(name, buffer, "buffer", is_persistent=name in persistent)
