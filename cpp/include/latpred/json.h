@@ -32,6 +32,7 @@ class Json {
   explicit Json(Object value) : value_(std::move(value)) {}
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::int64_t integer() const;  // a number written without fraction or exponent
   [[nodiscard]] double number() const;         // any number

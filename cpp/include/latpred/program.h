@@ -79,6 +79,13 @@ struct SourceInfo {
   std::int64_t num_nodes = 0;                           // likewise
 };
 
+// What a file promises of a symbol in its dimensions.
+struct SymbolRange {
+  std::string symbol;
+  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> most;
+};
+
 // What a model file says, before the batch and the input sizes are known: the value between a reader and the shape
 // engine. `resolve` in shapes.h turns it into a Graph.
 struct Program {
@@ -88,6 +95,7 @@ struct Program {
   // Whether the framework computes what follows from stored content alone once, when it loads the network. PyTorch does
   // it at every call.
   bool folds_stored = true;
+  std::vector<SymbolRange> ranges;
   std::vector<std::string> warnings;
 };
 

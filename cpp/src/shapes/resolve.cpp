@@ -2,6 +2,7 @@
 
 #include "latpred/error.h"
 #include "latpred/shapes.h"
+#include "latpred/text.h"
 #include "shapes/engine.h"
 
 namespace latpred {
@@ -38,12 +39,37 @@ Graph resolve_at(const Program& program, const InputSizes& sizes) {
   return Engine(program, sizes, &saved).run();
 }
 
+// torch takes 0 and 1 for sizes of their own kind: a least size of 2 says only that nobody tried 1.
+constexpr std::int64_t kLeastGeneralSize = 2;
+
+// What the file promises of its symbols holds at the asked sizes; gives what to warn of.
+std::vector<std::string> check_ranges(const Program& program, const InputSizes& sizes) {
+  std::vector<std::string> warnings;
+  for (const SymbolRange& range : program.ranges) {
+    const auto asked = sizes.symbols.find(range.symbol);
+    if (asked == sizes.symbols.end()) continue;
+    const bool is_low = range.least && asked->second < *range.least;
+    if (!is_low && (!range.most || asked->second <= *range.most)) continue;
+    const std::string bounds = concat(range.least ? std::to_string(*range.least) : "any number", " to ",
+                                      range.most ? std::to_string(*range.most) : "any number");
+    if (is_low && asked->second == 1 && *range.least == kLeastGeneralSize) {
+      warnings.push_back(concat("the file was made for sizes '", range.symbol, "' of ", bounds, "; predicted for 1"));
+      continue;
+    }
+    throw InvalidArgumentError(concat("the file was made for sizes '", range.symbol, "' of ", bounds, ", asked is ",
+                                      asked->second, "; ask for one of these or export it with another range"));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 Graph resolve(std::shared_ptr<const Program> program, const InputRequest& request) {
   const InputSizes sizes = shapes::input_sizes(*program, request);
+  const std::vector<std::string> range_warnings = check_ranges(*program, sizes);
   Graph graph = resolve_at(*program, sizes);
   graph.batch = sizes.asked_batch;
+  graph.warnings.insert(graph.warnings.begin(), range_warnings.begin(), range_warnings.end());
   graph.warnings.insert(graph.warnings.begin(), program->warnings.begin(), program->warnings.end());
   graph.program = std::move(program);
   graph.request = request;
