@@ -32,6 +32,11 @@ class Json {
   explicit Json(Object value) : value_(std::move(value)) {}
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  [[nodiscard]] bool is_boolean() const { return std::holds_alternative<bool>(value_); }
+  [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<Array>(value_); }
+  [[nodiscard]] bool is_object() const { return std::holds_alternative<Object>(value_); }
+  [[nodiscard]] bool is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
   [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::int64_t integer() const;  // a number written without fraction or exponent
