@@ -7,9 +7,15 @@
 #include "latpred/error.h"
 #include "latpred/mapped_file.h"
 #include "latpred/text.h"
+#include "readers/exported_program.h"
 #include "readers/folder.h"
+#include "readers/keras.h"
 #include "readers/onnx.h"
+#include "readers/paddle_pir.h"
+#include "readers/paddle_program.h"
 #include "readers/sniff.h"
+#include "readers/tensorflow.h"
+#include "readers/tflite.h"
 
 namespace latpred {
 namespace {
@@ -23,6 +29,14 @@ struct ReaderRow {
 // their framework, from Python.
 constexpr ReaderRow kReaders[] = {
     {"onnx", readers::read_onnx},
+    {"exported_program", readers::read_exported_program},
+    {"keras", readers::read_keras},
+    {"hdf5", readers::read_keras_hdf5},
+    {"paddle_pir", readers::read_paddle_pir},
+    {"paddle_program", readers::read_paddle_program},
+    {"tflite", readers::read_tflite},
+    {"saved_model", readers::read_tensorflow},
+    {"graph_def", readers::read_tensorflow},
 };
 
 struct FrameworkRow {
