@@ -1,0 +1,188 @@
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "latpred/text.h"
+#include "readers/tensorflow_defaults.h"
+#include "readers/tensorflow_lowering.h"
+
+// A node as the converters see it.
+namespace latpred::readers::tensorflow {
+namespace {
+
+template <typename Number>
+Number number_of(std::string_view text) {
+  Number number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Attributes settings(std::vector<std::pair<std::string, AttributeValue>> items) {
+  Attributes attributes;
+  for (auto& [name, value] : items) attributes.set(std::move(name), std::move(value));
+  return attributes;
+}
+
+void Node::fail(const std::string& what) const {
+  lowering_.source().fail(concat("node '", message_.name, "' (", message_.op, ") at byte ", message_.offset, " ", what),
+                          message_.offset);
+}
+
+VariableId Node::input(std::size_t index) const {
+  if (index >= inputs_.size()) fail(concat("has ", inputs_.size(), " inputs, input ", index, " is missing"));
+  return inputs_[index];
+}
+
+std::optional<ValueMessage> Node::find(std::string_view name) const {
+  for (std::uint32_t i = message_.attributes.first; i < message_.attributes.second; ++i) {
+    const AttributeMessage& attribute = body_.list.attributes[i];
+    if (attribute.name == name) return parse_value(lowering_.source(), attribute.value);
+  }
+  return std::nullopt;
+}
+
+std::string_view Node::default_text(std::string_view name) const {
+  if (const RegistryRow* const row = registry_row(message_.op)) {
+    if (const auto text = default_of(*row, name)) return *text;
+  }
+  fail(concat("lacks the attribute '", name, "', which has no default"));
+}
+
+std::int64_t Node::integer(std::string_view name) const {
+  const auto value = find(name);
+  return value ? value->integer : number_of<std::int64_t>(default_text(name));
+}
+
+double Node::real(std::string_view name) const {
+  const auto value = find(name);
+  return value ? value->real : number_of<double>(default_text(name));
+}
+
+std::string Node::text(std::string_view name) const {
+  const auto value = find(name);
+  if (!value) return std::string(default_text(name));
+  constexpr std::size_t kLongestText = 4096;
+  if (value->content.size() > kLongestText || !is_utf8(value->content)) fail(concat("has no text in '", name, "'"));
+  return std::string(value->content);
+}
+
+std::vector<std::int64_t> Node::integers(std::string_view name) const {
+  const auto value = find(name);
+  if (value) return parse_list(lowering_.source(), value->content).integers;
+  std::vector<std::int64_t> result;
+  std::string_view rest = default_text(name);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    result.push_back(number_of<std::int64_t>(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return result;
+}
+
+DType Node::dtype(std::string_view name) const {
+  const DType dtype = dtype_of(integer(name));
+  if (dtype == DType::undefined) fail(concat("has in '", name, "' a type that no network computes with"));
+  return dtype;
+}
+
+std::string_view Node::function(std::string_view name) const {
+  const auto value = find(name);
+  if (!value || value->kind != ValueKind::function) fail(concat("names no function in '", name, "'"));
+  return value->content;
+}
+
+std::optional<std::vector<std::int64_t>> Node::known(std::size_t index) const {
+  const Variable& variable = lowering_.assembly().variable(input(index));
+  if (variable.value == nullptr || !variable.value->reals.empty()) return std::nullopt;
+  return variable.value->integers;
+}
+
+std::vector<std::int64_t> Node::integers_of(std::size_t index, std::string_view what) const {
+  auto found = known(index);
+  if (!found) {
+    fail(concat("computes its ", what, " (input ", index,
+                ") while the network runs, which is not read; export it with a number there"));
+  }
+  return std::move(*found);
+}
+
+std::int64_t Node::integer_of(std::size_t index, std::string_view what) const {
+  const auto found = integers_of(index, what);
+  if (found.size() != 1) fail(concat("needs one number for its ", what, ", got ", found.size()));
+  return found.front();
+}
+
+std::optional<Shape> Node::sizes_of(std::size_t index) const {
+  const Variable& variable = lowering_.assembly().variable(input(index));
+  if (!variable.has_shape) return std::nullopt;
+  Shape sizes;
+  for (const Dimension& dimension : variable.dimensions) {
+    if (dimension.size == kUnknownSize) return std::nullopt;
+    sizes.push_back(dimension.size);
+  }
+  return sizes;
+}
+
+std::optional<std::int64_t> Node::rank_of(std::size_t index) const {
+  const Variable& variable = lowering_.assembly().variable(input(index));
+  if (!variable.has_shape) return std::nullopt;
+  return static_cast<std::int64_t>(variable.dimensions.size());
+}
+
+std::optional<std::vector<Dimension>> Node::declared(std::size_t index) const {
+  const auto value = find("_output_shapes");
+  if (!value || value->kind != ValueKind::list) return std::nullopt;
+  const std::vector<Message> shapes = parse_list(lowering_.source(), value->content).contents;
+  if (index >= shapes.size()) return std::nullopt;
+  ShapeMessage shape = parse_shape(lowering_.source(), shapes[index]);
+  if (!shape.has_rank) return std::nullopt;
+  return std::move(shape.dimensions);
+}
+
+void Node::append(OperatorId op, std::vector<VariableId> inputs, Attributes attributes,
+                  std::vector<VariableId> results) {
+  Statement statement{.op = op,
+                      .source_operator = std::string(message_.op),
+                      .name = std::string(message_.name),
+                      .inputs = std::move(inputs),
+                      .outputs = std::move(results),
+                      .attributes = std::move(attributes)};
+  lowering_.pass_channels_on(statement);
+  lowering_.assembly().append_part(std::move(statement));
+}
+
+std::vector<VariableId> Node::parts(OperatorId op, std::vector<VariableId> inputs, Attributes attributes,
+                                    std::size_t num_results) {
+  std::vector<VariableId> results;
+  for (std::size_t i = 0; i < num_results; ++i) {
+    results.push_back(lowering_.assembly().result(std::string(message_.name)));
+  }
+  append(op, std::move(inputs), std::move(attributes), results);
+  return results;
+}
+
+VariableId Node::part(OperatorId op, std::vector<VariableId> inputs, Attributes attributes) {
+  return parts(op, std::move(inputs), std::move(attributes), 1).front();
+}
+
+void Node::result(OperatorId op, std::vector<VariableId> inputs, Attributes attributes, std::size_t num_results) {
+  results_.clear();
+  for (std::size_t i = 0; i < num_results; ++i) {
+    std::string name(message_.name);
+    if (i > 0) name += concat(":", i);
+    results_.push_back(lowering_.assembly().result(std::move(name), DType::undefined, declared(i)));
+  }
+  append(op, std::move(inputs), std::move(attributes), results_);
+}
+
+VariableId Node::integers_constant(const std::vector<std::int64_t>& values) {
+  return lowering_.assembly().integers(std::string(message_.name), values);
+}
+
+VariableId Node::scalar_constant(DType dtype, double value) {
+  return lowering_.assembly().scalar(std::string(message_.name), dtype, value);
+}
+
+}  // namespace latpred::readers::tensorflow
