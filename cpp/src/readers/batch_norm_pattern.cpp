@@ -153,6 +153,9 @@ class Search {
       bias = (*shift)[0];
     } else if (const VariableId negated = made_by_one(OperatorId::neg, offset); negated != kAbsent) {
       mean = multiplied(negated, multiplier);
+    } else if (const VariableId negative = made_by_one(OperatorId::neg, multiplied(offset, multiplier));
+               negative != kAbsent) {
+      mean = negative;
     } else if (const auto centred = made_by(OperatorId::sub, x)) {
       x = (*centred)[0];
       mean = (*centred)[1];

@@ -1,5 +1,7 @@
 #include "readers/shape_probe.h"
 
+#include <stdexcept>
+
 #include "latpred/error.h"
 
 namespace latpred::readers {
@@ -52,13 +54,18 @@ void ShapeProbe::run(const Statement& statement) {
       inputs.push_back(known == nullptr ? nullptr : &(*known)[run]);
     }
     shapes::RuleContext context(statement, std::move(inputs));
-    try {
-      rule(context);
-    } catch (const Error&) {
-      // With the real sizes the engine asks again, and its answer counts. Half an answer is none.
+    const auto forget = [&] {  // half an answer is none
       for (const VariableId id : statement.outputs) {
         if (id != kAbsent) at(id) = {};
       }
+    };
+    try {
+      rule(context);
+    } catch (const Error&) {  // with the real sizes the engine asks again, and its answer counts
+      forget();
+      return;
+    } catch (const std::out_of_range&) {  // an input with fewer elements than it declares
+      forget();
       return;
     }
     for (std::size_t i = 0; i < statement.outputs.size(); ++i) {
@@ -80,6 +87,17 @@ std::optional<Shape> ShapeProbe::shape(VariableId id) const {
 DType ShapeProbe::dtype(VariableId id) const {
   const Runs* const runs = find(id);
   return runs == nullptr ? DType::undefined : (*runs)[0].dtype;
+}
+
+std::shared_ptr<const Value> ShapeProbe::value(VariableId id) const {
+  const Runs* const runs = find(id);
+  if (runs == nullptr) return nullptr;
+  const Value* const first = (*runs)[0].value.get();
+  const Value* const second = (*runs)[1].value.get();
+  if (first == nullptr || second == nullptr) return nullptr;
+  const bool is_same =
+      first->shape == second->shape && first->integers == second->integers && first->reals == second->reals;
+  return is_same ? (*runs)[0].value : nullptr;
 }
 
 bool ShapeProbe::leads_with_batch(VariableId id) const {

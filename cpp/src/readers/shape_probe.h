@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,8 @@ class ShapeProbe {
   // With kUnknownSize for what is open; nothing where not even the rank is known.
   [[nodiscard]] std::optional<Shape> shape(VariableId id) const;
   [[nodiscard]] DType dtype(VariableId id) const;
+  // The content, where it is known and no open size has a part in it; nullptr otherwise.
+  [[nodiscard]] std::shared_ptr<const Value> value(VariableId id) const;
   // Whether the leading size is the batch, as far as the stand-ins tell.
   [[nodiscard]] bool leads_with_batch(VariableId id) const;
 

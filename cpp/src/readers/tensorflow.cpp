@@ -123,7 +123,7 @@ void Lowering::make_inputs(const Body& main, const std::unordered_map<std::strin
     const Reference reference = reference_of(source_, nodes, info);
     const NodeMessage& node = main.list.nodes[static_cast<std::size_t>(reference.node)];
     const auto shape = info.shape ? input_dimensions(*info.shape) : std::nullopt;
-    given_.emplace(node.offset, assembly_.input(std::string(info.key), info.dtype, shape));
+    given_.emplace(node.offset, noted(assembly_.input(std::string(info.key), info.dtype, shape)));
   }
   std::vector<char> is_reached(main.list.nodes.size());
   for (const std::size_t index : main.order) is_reached[index] = 1;
@@ -133,9 +133,10 @@ void Lowering::make_inputs(const Body& main, const std::unordered_map<std::strin
     const Node node(*this, main, message, {});
     const auto shape = node.find("shape");
     const bool has_shape = shape && shape->kind == ValueKind::shape;
-    given_.emplace(message.offset,
-                   assembly_.input(std::string(message.name), node.dtype("dtype"),
-                                   has_shape ? input_dimensions(parse_shape(source_, shape->content)) : std::nullopt));
+    given_.emplace(
+        message.offset,
+        noted(assembly_.input(std::string(message.name), node.dtype("dtype"),
+                              has_shape ? input_dimensions(parse_shape(source_, shape->content)) : std::nullopt)));
   }
 }
 

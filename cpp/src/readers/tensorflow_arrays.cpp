@@ -28,6 +28,10 @@ void shapes_of(Node& node) {
 }
 
 void rank(Node& node) {
+  if (const auto known = node.sizes_of(0)) {
+    node.alias(node.scalar_constant(DType::int32, static_cast<double>(known->size())));
+    return;
+  }
   const VariableId sizes = node.part(OperatorId::shape, {node.input(0)});
   node.result(OperatorId::size, {sizes});
 }

@@ -95,7 +95,7 @@ void Lowering::lower_if(Node& node) {
   }
   std::vector<VariableId> results;
   for (std::size_t i = 0; i < num_results; ++i) {
-    results.push_back(assembly_.result(std::string(node.name()), DType::undefined, node.declared(i)));
+    results.push_back(noted(assembly_.result(std::string(node.name()), DType::undefined, node.declared(i))));
   }
   statement.outputs = results;
   assembly_.append_part(std::move(statement));
@@ -258,7 +258,7 @@ void Lowering::run_counted(Node& node, Loop& loop) {
     for (std::size_t k = 0; k < count; ++k) {
       if (loop.roles[k] != role) continue;
       const auto declared = role == Role::state ? node.declared(k) : std::nullopt;
-      finals[k] = assembly_.result(name, DType::undefined, declared);
+      finals[k] = noted(assembly_.result(name, DType::undefined, declared));
       statement.outputs.push_back(finals[k]);
     }
   }
@@ -331,7 +331,7 @@ void Lowering::run_while(Node& node, Loop& loop) {
   for (std::size_t k = 0; k < count; ++k) {
     if (loop.roles[k] == Role::kept) continue;
     block.outputs.push_back(results[k]);
-    finals[k] = assembly_.result(name, DType::undefined, node.declared(k));
+    finals[k] = noted(assembly_.result(name, DType::undefined, node.declared(k)));
     statement.outputs.push_back(finals[k]);
   }
   statement.bodies.push_back(std::move(block));

@@ -2,7 +2,6 @@
 #include <charconv>
 #include <utility>
 
-#include "latpred/operators.h"
 #include "latpred/text.h"
 #include "readers/order.h"
 #include "readers/tensorflow_defaults.h"
@@ -255,7 +254,10 @@ void Lowering::lower_unknown(Node& node) {
   for (const std::string_view name : {"dtype", "out_type", "T"}) {
     const auto value = node.find(name);
     if (!value || value->kind != ValueKind::type) continue;
-    for (const VariableId result : node.results()) assembly_.variable(result).dtype = dtype_of(value->integer);
+    for (const VariableId result : node.results()) {
+      assembly_.variable(result).dtype = dtype_of(value->integer);
+      noted(result);
+    }
     break;
   }
 }
@@ -272,7 +274,7 @@ void Lowering::lower_constant(Node& node) {
   const VariableId stored = assembly_.stored(std::string(node.name()), tensor.dtype, tensor.shape);
   assembly_.variable(stored).value = decode_value(source_, tensor);
   constants_.emplace(offset, stored);
-  node.alias(stored);
+  node.alias(noted(stored));
 }
 
 // A variable is what its handle stands for: whoever reads it gets the stored tensor itself, so that it counts once
@@ -290,7 +292,7 @@ void Lowering::lower_variable(Node& node) {
   }
   if (!sizes) node.fail("is a variable whose sizes the file does not say; they would stand in the weights only");
   has_variables_ = true;
-  node.alias(assembly_.stored(std::string(node.name()), node.dtype("dtype"), *sizes));
+  node.alias(noted(assembly_.stored(std::string(node.name()), node.dtype("dtype"), *sizes)));
 }
 
 void Lowering::lower_placeholder(Node& node) {
@@ -308,48 +310,13 @@ VariableId Lowering::make_list(const Node& node, TensorList list) {
   return variable;
 }
 
-std::optional<std::int64_t> Lowering::channels(VariableId variable, bool channels_last) const {
-  if (const auto known = channels_.find(variable); known != channels_.end()) return known->second;
-  const Variable& image = const_cast<Lowering*>(this)->assembly_.variable(variable);
-  if (!image.has_shape || image.dimensions.size() < 3) return std::nullopt;
-  const std::int64_t size = channels_last ? image.dimensions.back().size : image.dimensions[1].size;
-  return size == kUnknownSize ? std::nullopt : std::optional(size);
+VariableId Lowering::noted(VariableId variable) {
+  probe_.add(variable, assembly_.variable(variable));
+  return variable;
 }
 
-void Lowering::pass_channels_on(const Statement& statement) {
-  if (statement.outputs.size() != 1 || statement.inputs.empty()) return;
-  const std::string_view family = latpred::operator_row(statement.op).family;
-  const bool keeps =
-      family == "elementwise" || family == "pooling" || family == "normalization" || statement.op == OperatorId::resize;
-  const auto of = [&](VariableId input) { return input == kAbsent ? std::nullopt : channels(input, true); };
-  if (statement.op == OperatorId::conv || statement.op == OperatorId::conv_transpose) {
-    const Variable& filter = assembly_.variable(statement.inputs.at(1));
-    const std::size_t rank = filter.dimensions.size();
-    if (rank < 3) return;
-    const std::int64_t last = filter.dimensions[rank - 1].size;
-    const std::int64_t before = filter.dimensions[rank - 2].size;
-    if (last == kUnknownSize || before == kUnknownSize) return;
-    const std::string order = statement.attributes.text("filter", "");
-    if (order == "HWIO") note_channels(statement.outputs[0], last);
-    if (order == "HWOI") note_channels(statement.outputs[0], before);
-    if (order == "HWIM" && last < (std::int64_t{1} << 31) && before < (std::int64_t{1} << 31)) {
-      note_channels(statement.outputs[0], last * before);
-    }
-  } else if (statement.op == OperatorId::concat) {
-    std::int64_t sum = 0;
-    for (const VariableId input : statement.inputs) {
-      const auto count = of(input);
-      if (!count || __builtin_add_overflow(sum, *count, &sum)) return;
-    }
-    note_channels(statement.outputs[0], sum);
-  } else if (keeps || statement.op == OperatorId::pad) {
-    for (const VariableId input : statement.inputs) {
-      const auto count = of(input);
-      if (!count) continue;
-      note_channels(statement.outputs[0], *count);
-      return;
-    }
-  }
+void Lowering::take_declared(VariableId result) {
+  if (!probe_.shape(result)) probe_.add(result, assembly_.variable(result));
 }
 
 }  // namespace latpred::readers::tensorflow

@@ -52,11 +52,12 @@ void set_padding(const Node& node, Attributes& attributes) {
 
 // A convolution may have groups, of which the format says nothing: they follow from the input's channels.
 void set_groups(const Node& node, Attributes& attributes) {
-  const auto x = node.lowering().channels(node.input(0), is_channels_last(node));
+  const auto x = node.sizes_of(0);
   const auto filter = node.sizes_of(1);
-  if (!x || !filter || filter->size() < 3) return;
+  if (!x || !filter || x->size() < 3 || filter->size() < 3) return;
+  const std::int64_t channels = is_channels_last(node) ? x->back() : (*x)[1];
   const std::int64_t in = (*filter)[filter->size() - 2];
-  if (in > 0 && *x > in && *x % in == 0) attributes.set("group", *x / in);
+  if (in > 0 && channels > in && channels % in == 0) attributes.set("group", channels / in);
 }
 
 Attributes window_attributes(const Node& node) {
@@ -79,7 +80,9 @@ void depthwise(Node& node) {
   Attributes attributes = window_attributes(node);
   attributes.set("filter", std::string("HWIM"));
   const auto filter = node.sizes_of(1);
-  if (!filter || filter->size() < 3) node.fail("the sizes of its filter are computed from data, which is not read");
+  if (!filter || filter->size() < 3 || (*filter)[filter->size() - 2] < 1) {
+    node.fail("has a filter whose channels the file does not tell");
+  }
   attributes.set("group", (*filter)[filter->size() - 2]);
   node.result(OperatorId::conv, {node.input(0), node.input(1)}, std::move(attributes));
 }
@@ -92,7 +95,7 @@ void transposed_convolution(Node& node) {
   const bool channels_last = is_channels_last(node);
   if (const auto sizes = node.known(0)) {
     attributes.set("output_shape", of_image(node, "input_sizes", *sizes, channels_last));
-  } else if (const auto filter = node.sizes_of(1); filter && !attributes.has("auto_pad")) {
+  } else if (const auto filter = node.sizes_of(1); filter && node.text("padding") == "VALID") {
     // The sizes are computed while the network runs. Layers make them so that every element of the image gets its
     // stride, which is more than the window where that is the smaller one.
     std::vector<std::int64_t> extra = attributes.integers("strides");
@@ -170,10 +173,10 @@ void bias_add(Node& node) {
     node.result(OperatorId::bias_add, {node.input(0), node.input(1)});
     return;
   }
-  const auto rank = node.rank_of(0);
-  if (!rank || *rank < 2) node.fail("adds a bias to channels of an image whose number of dimensions is not known");
+  const auto sizes = node.sizes_of(0);
+  if (!sizes) node.fail("adds a bias to channels of an image whose number of dimensions is not known");
   std::vector<std::int64_t> axes;
-  for (std::int64_t i = 2; i < *rank; ++i) axes.push_back(i - 1);
+  for (std::size_t i = 2; i < sizes->size(); ++i) axes.push_back(static_cast<std::int64_t>(i) - 1);
   VariableId bias = node.input(1);
   if (!axes.empty()) bias = node.part(OperatorId::unsqueeze, {bias}, settings({{"axes", axes}}));
   node.result(OperatorId::add, {node.input(0), bias});

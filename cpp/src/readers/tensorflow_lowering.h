@@ -12,6 +12,7 @@
 #include "latpred/program.h"
 #include "latpred/reader.h"
 #include "readers/assembly.h"
+#include "readers/shape_probe.h"
 #include "readers/tensorflow_messages.h"
 
 namespace latpred::readers::tensorflow {
@@ -64,14 +65,13 @@ class Node {
   [[nodiscard]] std::string_view function(std::string_view name) const;
   [[nodiscard]] std::optional<ValueMessage> find(std::string_view name) const;  // in the file
 
-  // The integers of input `index` where the file holds them.
+  // The integers of input `index` where they follow from the file.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> known(std::size_t index) const;
   // The same; throws where they are computed from data. `what` completes "its ...".
   [[nodiscard]] std::vector<std::int64_t> integers_of(std::size_t index, std::string_view what) const;
   [[nodiscard]] std::int64_t integer_of(std::size_t index, std::string_view what) const;
-  // The sizes of input `index`, where the file says all of them.
+  // The sizes of input `index` with kUnknownSize for what is open; nothing where not even the rank is known.
   [[nodiscard]] std::optional<Shape> sizes_of(std::size_t index) const;
-  [[nodiscard]] std::optional<std::int64_t> rank_of(std::size_t index) const;
   // What the file says of result `index` (_output_shapes).
   [[nodiscard]] std::optional<std::vector<Dimension>> declared(std::size_t index) const;
 
@@ -125,10 +125,12 @@ class Lowering {
   void lower_variable(Node& node);
   void lower_placeholder(Node& node);
   void note_training() { has_training_node_ = true; }
-  // The channels of an image, where the file says enough: convolutions say nothing of their groups.
-  [[nodiscard]] std::optional<std::int64_t> channels(VariableId variable, bool channels_last) const;
-  void note_channels(VariableId variable, std::int64_t count) { channels_[variable] = count; }
-  void pass_channels_on(const Statement& statement);
+  // Sizes and small contents as far as they follow from what has been read.
+  [[nodiscard]] ShapeProbe& probe() { return probe_; }
+  // An input or stored content that has just been made, for the probe.
+  VariableId noted(VariableId variable);
+  // Takes what the file declares of a result that the probe could not tell.
+  void take_declared(VariableId result);
 
   // Lists of tensors, by the variable that stands for them.
   [[nodiscard]] TensorList* list(VariableId variable);
@@ -174,7 +176,7 @@ class Lowering {
   std::unordered_map<VariableId, TensorList> lists_;
   std::unordered_map<std::int64_t, VariableId> given_;      // what the caller gives, by the offset of its node
   std::unordered_map<std::int64_t, VariableId> constants_;  // by the offset of their nodes
-  std::unordered_map<VariableId, std::int64_t> channels_;
+  ShapeProbe probe_;
   bool has_variables_ = false;
   bool has_training_node_ = false;
   std::int64_t num_lowered_ = 0;

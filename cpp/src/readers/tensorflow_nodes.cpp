@@ -94,9 +94,9 @@ std::string_view Node::function(std::string_view name) const {
 }
 
 std::optional<std::vector<std::int64_t>> Node::known(std::size_t index) const {
-  const Variable& variable = lowering_.assembly().variable(input(index));
-  if (variable.value == nullptr || !variable.value->reals.empty()) return std::nullopt;
-  return variable.value->integers;
+  const auto value = lowering_.probe().value(input(index));
+  if (value == nullptr || !value->reals.empty()) return std::nullopt;
+  return value->integers;
 }
 
 std::vector<std::int64_t> Node::integers_of(std::size_t index, std::string_view what) const {
@@ -114,22 +114,7 @@ std::int64_t Node::integer_of(std::size_t index, std::string_view what) const {
   return found.front();
 }
 
-std::optional<Shape> Node::sizes_of(std::size_t index) const {
-  const Variable& variable = lowering_.assembly().variable(input(index));
-  if (!variable.has_shape) return std::nullopt;
-  Shape sizes;
-  for (const Dimension& dimension : variable.dimensions) {
-    if (dimension.size == kUnknownSize) return std::nullopt;
-    sizes.push_back(dimension.size);
-  }
-  return sizes;
-}
-
-std::optional<std::int64_t> Node::rank_of(std::size_t index) const {
-  const Variable& variable = lowering_.assembly().variable(input(index));
-  if (!variable.has_shape) return std::nullopt;
-  return static_cast<std::int64_t>(variable.dimensions.size());
-}
+std::optional<Shape> Node::sizes_of(std::size_t index) const { return lowering_.probe().shape(input(index)); }
 
 std::optional<std::vector<Dimension>> Node::declared(std::size_t index) const {
   const auto value = find("_output_shapes");
@@ -149,7 +134,9 @@ void Node::append(OperatorId op, std::vector<VariableId> inputs, Attributes attr
                       .inputs = std::move(inputs),
                       .outputs = std::move(results),
                       .attributes = std::move(attributes)};
-  lowering_.pass_channels_on(statement);
+  lowering_.probe().run(statement);
+  // Where no rule tells, the file may.
+  for (const VariableId result : statement.outputs) lowering_.take_declared(result);
   lowering_.assembly().append_part(std::move(statement));
 }
 
@@ -178,11 +165,11 @@ void Node::result(OperatorId op, std::vector<VariableId> inputs, Attributes attr
 }
 
 VariableId Node::integers_constant(const std::vector<std::int64_t>& values) {
-  return lowering_.assembly().integers(std::string(message_.name), values);
+  return lowering_.noted(lowering_.assembly().integers(std::string(message_.name), values));
 }
 
 VariableId Node::scalar_constant(DType dtype, double value) {
-  return lowering_.assembly().scalar(std::string(message_.name), dtype, value);
+  return lowering_.noted(lowering_.assembly().scalar(std::string(message_.name), dtype, value));
 }
 
 }  // namespace latpred::readers::tensorflow
