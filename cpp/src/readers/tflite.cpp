@@ -136,23 +136,48 @@ void TfliteLowering::read_producer() {
   }
 }
 
-TfliteScope TfliteLowering::open_scope(std::size_t subgraph) {
-  const FlatTable table = subgraphs_.at(subgraph);
-  TfliteScope scope{.index = subgraph, .tensors = table.tables(kTensors)};
-  buffer_.charge(scope.tensors.size() * sizeof(VariableId));
+FlatTable TfliteLowering::subgraph_at(std::size_t index) const {
+  if (index >= subgraphs_.size()) {
+    source().fail_as_damaged(concat("subgraph ", index, " of ", subgraphs_.size(), " is called"), 0);
+  }
+  return subgraphs_.at(index);
+}
+
+TfliteScope TfliteLowering::open_scope(std::size_t index) const {
+  const FlatTable table = subgraph_at(index);
+  TfliteScope scope{.index = index, .tensors = table.tables(kTensors), .variables = {}, .makers = {}};
+  buffer_.charge(scope.tensors.size() * (sizeof(VariableId) + sizeof(std::int32_t)));
   scope.variables.assign(scope.tensors.size(), kAbsent);
-  scope.is_made.assign(scope.tensors.size(), false);
-  const auto mark = [&](std::int32_t tensor) {
+  scope.makers.assign(scope.tensors.size(), TfliteScope::kNobody);
+  const auto mark = [&](std::int32_t tensor, std::int32_t maker) {
     if (tensor < 0) return;
     (void)tensor_of(scope, tensor);
-    scope.is_made[static_cast<std::size_t>(tensor)] = true;
+    scope.makers[static_cast<std::size_t>(tensor)] = maker;
   };
-  for (const std::int32_t tensor : table.numbers<std::int32_t>(kInputs)) mark(tensor);
+  for (const std::int32_t tensor : table.numbers<std::int32_t>(kInputs)) mark(tensor, TfliteScope::kGiven);
   const FlatTables operators = table.tables(kOperators);
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    for (const std::int32_t tensor : operators.at(i).numbers<std::int32_t>(kOperatorOutputs)) mark(tensor);
+    for (const std::int32_t tensor : operators.at(i).numbers<std::int32_t>(kOperatorOutputs)) {
+      mark(tensor, static_cast<std::int32_t>(i));
+    }
   }
   return scope;
+}
+
+std::vector<std::int32_t> TfliteLowering::inputs_of(std::size_t index) const {
+  return subgraph_at(index).numbers<std::int32_t>(kInputs);
+}
+
+std::vector<std::int32_t> TfliteLowering::outputs_of(std::size_t index) const {
+  return subgraph_at(index).numbers<std::int32_t>(kOutputs);
+}
+
+std::optional<TfliteMaker> TfliteLowering::maker_of(const TfliteScope& scope, std::int32_t tensor) const {
+  if (tensor < 0 || static_cast<std::size_t>(tensor) >= scope.makers.size()) return std::nullopt;
+  const std::int32_t maker = scope.makers[static_cast<std::size_t>(tensor)];
+  if (maker < 0) return std::nullopt;
+  const FlatTable table = subgraph_at(scope.index).tables(kOperators).at(static_cast<std::size_t>(maker));
+  return TfliteMaker{code_of(table).builtin, table.numbers<std::int32_t>(kOperatorInputs)};
 }
 
 void TfliteLowering::lower_operators(TfliteScope& scope) {
@@ -166,13 +191,17 @@ void TfliteLowering::lower_operators(TfliteScope& scope) {
   }
 }
 
-void TfliteLowering::lower_operator(TfliteScope& scope, const FlatTable& table, std::size_t index) {
+const TfliteLowering::Code& TfliteLowering::code_of(const FlatTable& table) const {
   const auto opcode = table.number<std::uint32_t>(kOpcodeIndex, 0);
   if (opcode >= codes_.size()) {
-    source().fail_as_damaged(concat("operator ", index, " has code ", opcode, " of ", codes_.size()),
+    source().fail_as_damaged(concat("an operator has code ", opcode, " of ", codes_.size()),
                              static_cast<std::int64_t>(table.position()));
   }
-  const Code& code = codes_[opcode];
+  return codes_[opcode];
+}
+
+void TfliteLowering::lower_operator(TfliteScope& scope, const FlatTable& table, std::size_t index) {
+  const Code& code = code_of(table);
   // An operator of TensorFlow itself keeps the name that it has there.
   const bool is_flex = code.custom.starts_with(kFlexPrefix);
   const std::string kind = code.builtin != kCustom ? tflite_operator_name(code.builtin)
@@ -194,16 +223,13 @@ void TfliteLowering::lower_operator(TfliteScope& scope, const FlatTable& table, 
 }
 
 std::vector<VariableId> TfliteLowering::inline_subgraph(std::size_t index, const std::vector<VariableId>& inputs) {
-  if (index >= subgraphs_.size()) {
-    source().fail_as_damaged(concat("subgraph ", index, " of ", subgraphs_.size(), " is called"), 0);
-  }
+  const FlatTable subgraph = subgraph_at(index);
   if (is_active_[index]) source().fail(concat("subgraph ", index, " calls itself"));
   if (std::count(is_active_.begin(), is_active_.end(), true) >= limits_.max_depth) {
     source().fail(concat("its calls are nested deeper than ", limits_.max_depth, " (max_depth)"));
   }
   is_active_[index] = true;
   TfliteScope scope = open_scope(index);
-  const FlatTable subgraph = subgraphs_.at(index);
   const auto tensors = subgraph.numbers<std::int32_t>(kInputs);
   if (tensors.size() != inputs.size()) {
     source().fail_as_damaged(
@@ -221,10 +247,6 @@ std::vector<VariableId> TfliteLowering::inline_subgraph(std::size_t index, const
   }
   is_active_[index] = false;
   return outputs;
-}
-
-std::size_t TfliteLowering::num_inputs_of(std::size_t index) const {
-  return subgraphs_.at(index).numbers<std::int32_t>(kInputs).size();
 }
 
 FlatTable TfliteLowering::tensor_of(const TfliteScope& scope, std::int32_t tensor) const {
@@ -251,7 +273,7 @@ std::string_view TfliteLowering::content_of(const FlatTable& tensor) const {
 }
 
 std::shared_ptr<const Value> TfliteLowering::value_of(const TfliteScope& scope, std::int32_t tensor) const {
-  if (tensor < 0 || scope.is_made.at(static_cast<std::size_t>(tensor))) return nullptr;
+  if (tensor < 0 || scope.is_made(tensor)) return nullptr;
   const FlatTable table = tensor_of(scope, tensor);
   const std::string_view content = content_of(table);
   const Shape shape = tflite_shape(source(), table).value_or(Shape{});
@@ -277,7 +299,7 @@ VariableId TfliteLowering::variable_of(TfliteScope& scope, std::int32_t tensor) 
   buffer_.charge(kTensorBytes);
   const DType dtype = tflite_dtype(source(), table);
   const std::optional<Shape> shape = tflite_shape(source(), table);
-  if (scope.is_made[static_cast<std::size_t>(tensor)]) {
+  if (scope.is_made(tensor)) {
     std::optional<std::vector<Dimension>> dimensions;
     if (shape) {
       dimensions.emplace();

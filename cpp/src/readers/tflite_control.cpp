@@ -1,6 +1,8 @@
 // Operators that call subgraphs, keep variables, or have no row of ours.
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,13 +47,93 @@ void conditional(TfliteNode& node, OperatorId op) {
   node.finish_with_bodies(op, {node.input(0)}, std::move(branches));
 }
 
+// How a loop that counts does so: LESS(state, limit) as its condition, state + step in its body.
+struct Counting {
+  std::size_t state;
+  std::int64_t limit;
+};
+
+constexpr int kAdd = 0;
+constexpr int kLess = 58;
+constexpr int kLogicalAnd = 86;
+
+std::optional<std::int64_t> stored_number(const TfliteLowering& lowering, const TfliteScope& scope,
+                                          std::int32_t tensor) {
+  const auto value = lowering.value_of(scope, tensor);
+  if (value == nullptr || value->integers.size() != 1) return std::nullopt;
+  return value->integers.front();
+}
+
+std::optional<std::size_t> position_in(const std::vector<std::int32_t>& tensors, std::int32_t tensor) {
+  const auto found = std::find(tensors.begin(), tensors.end(), tensor);
+  if (found == tensors.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - tensors.begin());
+}
+
+// The comparisons that all must hold; nothing where the condition is of another form.
+std::optional<std::vector<Counting>> countings_of(const TfliteLowering& lowering, std::size_t condition) {
+  const TfliteScope scope = lowering.open_scope(condition);
+  const std::vector<std::int32_t> inputs = lowering.inputs_of(condition);
+  std::vector<std::int32_t> pending = lowering.outputs_of(condition);
+  std::vector<Counting> countings;
+  constexpr std::size_t kMostComparisons = 8;
+  while (!pending.empty()) {
+    const auto maker = lowering.maker_of(scope, pending.back());
+    pending.pop_back();
+    if (!maker || maker->inputs.size() != 2 || pending.size() + countings.size() > kMostComparisons)
+      return std::nullopt;
+    if (maker->code == kLogicalAnd) {
+      pending.insert(pending.end(), maker->inputs.begin(), maker->inputs.end());
+      continue;
+    }
+    const auto state = position_in(inputs, maker->inputs[0]);
+    const auto limit = stored_number(lowering, scope, maker->inputs[1]);
+    if (maker->code != kLess || !state || !limit) return std::nullopt;
+    countings.push_back({*state, *limit});
+  }
+  return countings;
+}
+
+// How often the loop turns, where stored numbers alone tell.
+std::optional<std::int64_t> turns_of(const TfliteNode& node, std::size_t condition, std::size_t body) {
+  const TfliteLowering& lowering = node.lowering();
+  const auto countings = countings_of(lowering, condition);
+  if (!countings || countings->empty()) return std::nullopt;
+  const TfliteScope scope = lowering.open_scope(body);
+  const std::vector<std::int32_t> inputs = lowering.inputs_of(body);
+  const std::vector<std::int32_t> outputs = lowering.outputs_of(body);
+  std::optional<std::int64_t> turns;
+  for (const auto& [state, limit] : *countings) {
+    if (state >= outputs.size() || state >= inputs.size()) return std::nullopt;
+    const auto start = node.integers(state);
+    const auto maker = lowering.maker_of(scope, outputs[state]);
+    if (!start || start->size() != 1 || !maker || maker->code != kAdd || maker->inputs.size() != 2) return std::nullopt;
+    const bool is_first = maker->inputs[0] == inputs[state];
+    if (!is_first && maker->inputs[1] != inputs[state]) return std::nullopt;
+    const auto step = stored_number(lowering, scope, maker->inputs[is_first ? 1 : 0]);
+    std::int64_t distance = 0;
+    if (!step || *step < 1 || __builtin_sub_overflow(limit, start->front(), &distance)) return std::nullopt;
+    const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / *step + 1;
+    turns = turns ? std::min(*turns, count) : count;
+  }
+  return turns;
+}
+
 // All inputs are states. The condition is asked before the first turn and after each.
 void repeated(TfliteNode& node, OperatorId op) {
   const std::size_t condition = subgraph_of(node, 0);
   const std::size_t body = subgraph_of(node, 1);
   const std::vector<VariableId> starts = node.inputs();
-  const std::vector<VariableId> goes_on = node.lowering().inline_subgraph(condition, starts);
+  const std::optional<std::int64_t> turns = turns_of(node, condition, body);
   Assembly& assembly = node.assembly();
+  const auto ask = [&](const std::vector<VariableId>& states) {
+    const std::vector<VariableId> answer = node.lowering().inline_subgraph(condition, states);
+    if (answer.size() != 1) node.fail("has a condition that is not one value");
+    return answer.front();
+  };
+  std::vector<VariableId> operands{turns ? node.number(*turns) : kAbsent, turns ? kAbsent : ask(starts)};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+
   assembly.open_body();
   std::vector<VariableId> inputs{assembly.result(concat(node.name(), "/turn"), DType::int64, std::vector<Dimension>()),
                                  assembly.result(concat(node.name(), "/goes_on"), DType::boolean)};
@@ -61,14 +143,9 @@ void repeated(TfliteNode& node, OperatorId op) {
   }
   inputs.insert(inputs.end(), states.begin(), states.end());
   std::vector<VariableId> results = node.lowering().inline_subgraph(body, states);
-  const std::vector<VariableId> again = node.lowering().inline_subgraph(condition, results);
-  if (goes_on.size() != 1 || again.size() != 1) node.fail("has a condition that is not one value");
-  results.insert(results.begin(), again.front());
-  Block turn = assembly.close_body(std::move(inputs), std::move(results));
-  std::vector<VariableId> operands{kAbsent, goes_on.front()};
-  operands.insert(operands.end(), starts.begin(), starts.end());
+  results.insert(results.begin(), turns ? inputs[1] : ask(results));
   std::vector<Block> bodies;
-  bodies.push_back(std::move(turn));
+  bodies.push_back(assembly.close_body(std::move(inputs), std::move(results)));
   node.finish_with_bodies(op, std::move(operands), std::move(bodies));
 }
 

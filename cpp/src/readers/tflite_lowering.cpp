@@ -72,6 +72,10 @@ FlatTable TfliteNode::tensor(std::size_t input) const {
   return lowering_.tensor_of(scope_, inputs_[input]);
 }
 
+std::optional<TfliteMaker> TfliteNode::maker(std::size_t input) const {
+  return has_input(input) ? lowering_.maker_of(scope_, inputs_[input]) : std::nullopt;
+}
+
 FlatTable TfliteNode::output_tensor(std::size_t output) const {
   if (output >= outputs_.size()) fail(concat("lacks its output ", output));
   return lowering_.tensor_of(scope_, outputs_[output]);

@@ -21,7 +21,19 @@ struct TfliteScope {
   std::size_t index = 0;  // of the subgraph
   FlatTables tensors;
   std::vector<VariableId> variables;  // by tensor; kAbsent until it is met
-  std::vector<bool> is_made;          // by tensor: an input of the subgraph, or written by one of its operators
+  std::vector<std::int32_t> makers;   // by tensor: the operator that writes it, kGiven for an input, kNobody
+  static constexpr std::int32_t kGiven = -1;
+  static constexpr std::int32_t kNobody = -2;
+
+  [[nodiscard]] bool is_made(std::int32_t tensor) const {
+    return makers.at(static_cast<std::size_t>(tensor)) != kNobody;
+  }
+};
+
+// The operator that writes a tensor.
+struct TfliteMaker {
+  int code;  // BuiltinOperator of the schema
+  std::vector<std::int32_t> inputs;
 };
 
 class TfliteLowering;
@@ -52,6 +64,8 @@ class TfliteNode {
   [[nodiscard]] DType output_dtype(std::size_t index) const;
   [[nodiscard]] std::optional<Shape> output_shape(std::size_t index) const;
   [[nodiscard]] FlatTable tensor(std::size_t input) const;
+  // The operator of this subgraph that makes an input.
+  [[nodiscard]] std::optional<TfliteMaker> maker(std::size_t input) const;
   [[nodiscard]] FlatTable output_tensor(std::size_t output) const;
 
   // A setting of the operator's own table, or of the newer operators' second one.
@@ -113,8 +127,11 @@ class TfliteLowering {
 
   // Puts subgraph `index` in place of a call, reading `inputs`; what its outputs are in the caller.
   std::vector<VariableId> inline_subgraph(std::size_t index, const std::vector<VariableId>& inputs);
-  // How many inputs subgraph `index` takes.
-  [[nodiscard]] std::size_t num_inputs_of(std::size_t index) const;
+  // The tensors of subgraph `index`, for looking at it.
+  [[nodiscard]] TfliteScope open_scope(std::size_t index) const;
+  [[nodiscard]] std::vector<std::int32_t> inputs_of(std::size_t index) const;
+  [[nodiscard]] std::vector<std::int32_t> outputs_of(std::size_t index) const;
+  [[nodiscard]] std::optional<TfliteMaker> maker_of(const TfliteScope& scope, std::int32_t tensor) const;
   [[nodiscard]] VariableId variable_of(TfliteScope& scope, std::int32_t tensor);
   [[nodiscard]] FlatTable tensor_of(const TfliteScope& scope, std::int32_t tensor) const;
   // Numbers that stand in the file for this tensor; nothing where something makes it.
@@ -128,9 +145,10 @@ class TfliteLowering {
     std::string custom;
   };
 
+  [[nodiscard]] const Code& code_of(const FlatTable& operation) const;
   void read_codes();
   void read_producer();
-  [[nodiscard]] TfliteScope open_scope(std::size_t subgraph);
+  [[nodiscard]] FlatTable subgraph_at(std::size_t index) const;
   void lower_operators(TfliteScope& scope);
   void lower_operator(TfliteScope& scope, const FlatTable& table, std::size_t index);
   [[nodiscard]] std::string_view content_of(const FlatTable& tensor) const;

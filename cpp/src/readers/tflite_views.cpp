@@ -32,13 +32,53 @@ std::int64_t stored_number(const TfliteNode& node, std::size_t index, std::strin
   return numbers->front();
 }
 
+// x[:i], an item, x[i + 1:] joined again: what the converter makes of writing one item of a list of tensors. Which item
+// changes from turn to turn of a loop, the sizes do not.
+bool writes_one_item(TfliteNode& node, std::int64_t axis) {
+  constexpr int kSlice = 65;
+  if (axis != 0 || node.num_inputs() != 3) return false;
+  const auto before = node.maker(0);
+  const auto behind = node.maker(2);
+  if (!before || !behind || before->code != kSlice || behind->code != kSlice || before->inputs.size() != 3 ||
+      behind->inputs.size() != 3 || before->inputs[0] != behind->inputs[0]) {
+    return false;
+  }
+  const auto is_filled_with = [&](std::int32_t tensor, std::int64_t number) {
+    const auto value = node.lowering().value_of(node.scope(), tensor);
+    return value != nullptr && !value->integers.empty() &&
+           std::all_of(value->integers.begin(), value->integers.end(),
+                       [number](std::int64_t integer) { return integer == number; });
+  };
+  const auto item = node.shape(1);
+  return is_filled_with(before->inputs[1], 0) && is_filled_with(behind->inputs[2], kUnknownSize) && item &&
+         !item->empty() && item->front() == 1;
+}
+
 void concatenation(TfliteNode& node, OperatorId op) {
-  node.finish(op, node.inputs(), {{"axis", static_cast<std::int64_t>(node.option<std::int32_t>(0, 0))}});
+  const std::int64_t axis = node.option<std::int32_t>(0, 0);
+  if (!writes_one_item(node, axis)) return node.finish(op, node.inputs(), {{"axis", axis}});
+  const auto slice = node.maker(2);
+  const VariableId whole = node.lowering().variable_of(node.scope(), slice->inputs[0]);
+  const VariableId place = node.lowering().variable_of(node.scope(), slice->inputs[1]);
+  node.finish(OperatorId::tensor_scatter, {whole, node.input(1), place});
+}
+
+// Whether nothing but sizes of 1 change their places and the first, a batch of 1, leaves its own: what the converter
+// makes of a transposition as well.
+bool may_transpose(const std::optional<Shape>& from, const std::optional<Shape>& to) {
+  if (!from || !to || from->size() != to->size() || from->empty() || from->front() != 1 || to->front() == 1)
+    return false;
+  const auto larger = [](Shape shape) {
+    std::erase(shape, 1);
+    return shape;
+  };
+  return larger(*from) == larger(*to);
 }
 
 // The target stands in input 1, in older files in the options.
 void reshape(TfliteNode& node, OperatorId op) {
   Settings settings{{"allowzero", std::int64_t{1}}};
+  if (may_transpose(node.shape(0), node.output_shape(0))) settings.emplace_back("may_transpose", std::int64_t{1});
   if (node.has_input(1)) return node.finish(op, {node.input(0), node.input(1)}, settings);
   const auto target = node.option_list<std::int32_t>(0);
   settings.emplace_back("shape", Sizes(target.begin(), target.end()));
@@ -204,14 +244,15 @@ void slice(TfliteNode& node, OperatorId op) {
   const auto starts = node.integers(1);
   const auto sizes = node.integers(2);
   const auto shape = node.shape(0);
-  if (!starts || !sizes || starts->size() != sizes->size()) {
-    if (node.has_input(2) && sizes && std::count(sizes->begin(), sizes->end(), kUnknownSize) == 0) {
-      return node.finish(op,
-                         {node.input(0), node.input(1), node.part(OperatorId::add, {node.input(1), node.input(2)})});
-    }
-    const VariableId ends = node.part(OperatorId::add, {node.input(1), node.input(2)});
+  if (!starts || !sizes) {
+    const VariableId is_rest = node.part(OperatorId::equal, {node.input(2), node.number(kUnknownSize)});
+    const VariableId sum = node.part(OperatorId::add, {node.input(1), node.input(2)});
+    const VariableId most = node.number(std::numeric_limits<std::int32_t>::max());
+    const VariableId ends = node.part(OperatorId::where, {is_rest, most, sum});
     return node.finish(op, {node.input(0), node.input(1), ends});
   }
+  if (starts->size() != sizes->size())
+    node.fail(concat("has ", starts->size(), " starts and ", sizes->size(), " sizes"));
   Cut cut;
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const std::int64_t start = (*starts)[i];

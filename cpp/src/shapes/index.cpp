@@ -67,6 +67,18 @@ void gather_nd(RuleContext& context) {
 
 void like_input(RuleContext& context) { context.set_output(0, context.dtype(0), context.shape(0)); }
 
+// Writes `update` somewhere into x, whole; aten's select_scatter leaves out the axis that it selects on.
+void tensor_scatter(RuleContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& update = context.shape(1);
+  bool fits = update.size() <= x.size();
+  if (update.size() == x.size()) {
+    for (std::size_t i = 0; i < x.size(); ++i) fits = fits && update[i] <= x[i];
+  }
+  if (!fits) context.fail(concat("update ", shape_text(update), " does not fit into ", shape_text(x)));
+  like_input(context);
+}
+
 void one_hot(RuleContext& context) {
   const auto depth = context.real_parameter("depth", 1);
   if (!depth || depth->size() != 1) context.fail("its depth must be one number");
@@ -242,7 +254,7 @@ const std::vector<RuleRow> kRules{
     {OperatorId::scatter, like_input},
     {OperatorId::scatter_elements, like_input},
     {OperatorId::scatter_nd, like_input},
-    {OperatorId::tensor_scatter, like_input},
+    {OperatorId::tensor_scatter, tensor_scatter},
     {OperatorId::one_hot, one_hot},
     {OperatorId::compress, compress},
     {OperatorId::non_zero, non_zero},

@@ -39,6 +39,8 @@ std::optional<Shape> rescaled_reshape(const RuleContext& context, const std::opt
   if (literal && !batch->is_static) return std::nullopt;
   const auto grown = scaled_dimension(*saved_input, context.shape(0), *batch);
   if (!grown || element_count(*saved_input) == 0) return std::nullopt;
+  // At a batch of 1 converters write a transposition that moves the batch as a reshape.
+  if (context.attributes().integer("may_transpose", 0) != 0) fail_baked(context);
   const std::int64_t before =
       element_count({saved_input->begin(), saved_input->begin() + static_cast<std::ptrdiff_t>(*grown)});
   std::int64_t product = 1;
