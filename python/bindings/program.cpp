@@ -1,6 +1,8 @@
 #include "latpred/program.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "bindings.h"
 
@@ -32,6 +34,9 @@ void bind_program(py::module_& module) {
                                                 "What a model file says, before the batch and the sizes are known.")
       .def_readonly("source", &Program::source)
       .def_readonly("warnings", &Program::warnings)
+      .def(
+          "warn", [](Program& program, std::string text) { program.warnings.push_back(std::move(text)); },
+          py::arg("text"), "Adds what its graphs will say among their warnings.")
       .def_property_readonly(
           "num_stored",
           [](const Program& program) {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from latpred import _core
 from latpred._core import Graph
 from latpred.errors import InvalidArgumentError
+from latpred.frontends import FILE_FRONTENDS
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
 from latpred.request import check_flag, check_text, make_request
@@ -38,17 +39,26 @@ def load(
 ) -> Graph:
     """The Graph of a model file: every operator with its sizes and costs, at this batch.
 
-    path: the file; weights are not read and nothing in it is executed.
+    path: the file or folder; weights are not read and nothing in it is executed.
+    model: a live object instead: a torch.nn.Module, a torch.export.ExportedProgram, a config of transformers. Its
+        weights are not copied, and afterwards it is as it was before.
     framework: a name in frameworks(); None: the content decides.
-    input: sizes without the batch where the file leaves them open or others are wanted: "3,224,224",
+    input: sizes without the batch where the network leaves them open or others are wanted: "3,224,224",
         "128:int64", (3, 224, 224), or {input name: one of these}.
-    allow_pickle: let files that execute code when read do so; no file format read so far needs it.
+    allow_pickle: let a file of torch.save(module) execute what its author wrote; only for files that you trust.
     """
-    _refuse_model(model)
     check_flag("allow_pickle", allow_pickle)
-    if path is None:
-        raise InvalidArgumentError("load() needs path=, the model file to read")
-    return _resolve(_read(path, framework), _check_batch(batch), input)
+    if (path is None) == (model is None):
+        found = "neither" if path is None else "both"
+        raise InvalidArgumentError(
+            f"load() needs exactly one of path= (a model file) and model= (a live object), got {found}"
+        )
+    batch = _check_batch(batch)
+    if model is not None:
+        _refuse_with_model(framework)
+        return _load_model(model, batch, input)
+    assert path is not None
+    return _Opened(path, framework, input, allow_pickle).at(batch)
 
 
 def predict(
@@ -73,9 +83,10 @@ def predict(
 ) -> Prediction:
     """Predicts one call of a network on a device: latency, peak memory, energy, MIG profile.
 
-    Give the network as path= (a model file) or graph= (from load, GraphBuilder or with_batch).
+    Give the network as path= (a model file), model= (a live torch.nn.Module, ...: see load()) or graph= (from load,
+    GraphBuilder or with_batch).
 
-    batch: items in the call; None: 1 for a file, its own for a Graph.
+    batch: items in the call; None: its own for a Graph, else 1.
     device: a name or alias in devices(). partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
@@ -86,12 +97,13 @@ def predict(
     framework, input, allow_pickle: as in load().
     """
     _refuse_calibration(calibration)
-    _refuse_model(model)
     check_flag("allow_pickle", allow_pickle)
-    given = [name for name, value in (("path", path), ("graph", graph)) if value is not None]
+    sources = {"path=": path, "model=": model, "graph=": graph}
+    given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        found = "both path= and graph=" if given else "neither"
-        raise InvalidArgumentError(f"predict() needs exactly one of path= and graph=, got {found}")
+        raise InvalidArgumentError(
+            f"predict() needs exactly one of {', '.join(sources)}, got {' and '.join(given) or 'none'}"
+        )
     request = make_request(
         device=device,
         partition=partition,
@@ -109,13 +121,20 @@ def predict(
         if batch is not None and _check_batch(batch) != graph.batch:
             graph = graph.with_batch(batch)
     else:
-        graph = load(path, framework=framework, batch=1 if batch is None else batch, input=input)
+        graph = load(
+            path,
+            model=model,
+            framework=framework,
+            batch=1 if batch is None else batch,
+            input=input,
+            allow_pickle=allow_pickle,
+        )
     session = _session()
     return Prediction(session.predict(graph, request), graph, request, session)
 
 
 def predict_many(
-    graphs_or_paths: Iterable[Graph | Path],
+    graphs_or_paths: Iterable[Any],
     *,
     batches: int | Iterable[int] | None = None,
     devices: str | Iterable[str] = ("A100",),
@@ -128,12 +147,14 @@ def predict_many(
     autograd: bool = False,
     predictor: str | None = None,
     mig_rule: str = "memory",
+    allow_pickle: bool = False,
     strict: bool = False,
     num_threads: int | None = None,
 ) -> PredictionTable:
     """Predicts every network at every batch on every device, in that order, on several threads.
 
-    batches: None: 1 for a file, its own for a Graph. num_threads: None: one for each core.
+    graphs_or_paths: Graphs, names of model files, and live models as model= of load() takes them.
+    batches: None: its own for a Graph, else 1. num_threads: None: one for each core.
     The other arguments are those of predict() and hold for all.
     """
     if isinstance(graphs_or_paths, (str, os.PathLike, Graph)):
@@ -157,13 +178,18 @@ def predict_many(
     ]
     threads = 0 if num_threads is None else _check_count("num_threads", num_threads)
 
-    def at_batches(item: Graph | Path) -> list[Graph]:
+    check_flag("allow_pickle", allow_pickle)
+
+    def at_batches(item: Any) -> list[Graph]:
         if isinstance(item, Graph):
             _refuse_with_graph(framework=framework, input=input)
             sizes = [item.batch] if wanted_batches is None else wanted_batches
             return [item if size == item.batch else item.with_batch(size) for size in sizes]
-        program = _read(item, framework)
-        return [_resolve(program, size, input) for size in wanted_batches or [1]]
+        if not isinstance(item, (str, os.PathLike)):
+            _refuse_with_model(framework)
+            return [_load_model(item, size, input, is_swept=True) for size in wanted_batches or [1]]
+        opened = _Opened(item, framework, input, allow_pickle)
+        return [opened.at(size) for size in wanted_batches or [1]]
 
     graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
     session = _session()
@@ -184,26 +210,42 @@ def _map_threads(function: Any, items: list[Any], num_threads: int) -> list[Any]
         return list(pool.map(function, items))
 
 
-def _read(path: Path, framework: str | None) -> _core.Program:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgumentError(
-            f"path must be the name of a model file, got {type(path).__name__}; a loaded Graph goes to graph="
-        )
-    # Bytes: a file's name need not be text.
-    return _core.read_program(os.fsencode(path), "" if framework is None else check_text("framework", framework))
+class _Opened:
+    """A file, read once where that serves every batch; what a framework has to read is read at each."""
+
+    def __init__(self, path: Path, framework: str | None, input: Inputs, allow_pickle: bool) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidArgumentError(
+                f"path must be the name of a model file, got {type(path).__name__}; a loaded Graph goes to graph=, a "
+                "live model to model="
+            )
+        # Bytes: a file's name need not be text.
+        name, framework = os.fsencode(path), "" if framework is None else check_text("framework", framework)
+        self.file = _core.sniff_path(name, framework)
+        self.input = input
+        self.allow_pickle = allow_pickle
+        # Of the kinds that neither side reads, read_program says what they are.
+        self.program = None if self.file.kind in FILE_FRONTENDS else _core.read_program(name, framework)
+
+    def at(self, batch: int) -> Graph:
+        if self.program is not None:
+            return _resolve(self.program, batch, self.input)
+        from latpred.frontends import models
+
+        live = models.read_file(self.file, self.input, batch, allow_pickle=self.allow_pickle)
+        return _resolve(live.program, batch, None if live.is_sized else self.input)
+
+
+def _load_model(model: Any, batch: int, input: Inputs, *, is_swept: bool = False) -> Graph:
+    from latpred.frontends import models
+
+    live = models.read_model(model, input, batch, is_swept=is_swept)
+    return _resolve(live.program, batch, None if live.is_sized else input)
 
 
 def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:
     only, by_name = parse_inputs(input)
     return _core.resolve(program, batch, only, by_name)
-
-
-def _refuse_model(model: Any) -> None:
-    if model is not None:
-        raise InvalidArgumentError(
-            f"model= (a live object, here {type(model).__name__}) is not read by latpred {_core.__version__}; "
-            "export it to an ONNX file and pass path=, or build it with latpred.GraphBuilder and pass graph="
-        )
 
 
 def _refuse_calibration(calibration: Any) -> None:
@@ -220,6 +262,11 @@ def _refuse_with_graph(**arguments: Any) -> None:
             raise InvalidArgumentError(
                 f"{name}= says how to read a file; a Graph has been read already: give {name}= to load()"
             )
+
+
+def _refuse_with_model(framework: str | None) -> None:
+    if framework is not None:
+        raise InvalidArgumentError("framework= says how to read a file; a live model (model=) is none: leave it out")
 
 
 def _check_graph(graph: Any) -> None:

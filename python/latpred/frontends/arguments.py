@@ -52,15 +52,17 @@ class CallArguments:
         )
 
 
-def bind(parameters: Sequence[Parameter], input: Any, batch: int, what: str) -> CallArguments:
+def bind(parameters: Sequence[Parameter], input: Any, batch: int, what: str, main: str | None = None) -> CallArguments:
     """The arguments for a forward with these parameters; `what` names the module in messages.
 
     input: sizes without the batch for the only input, or {parameter name: sizes, or a plain number or flag}.
+    main: the parameter that the only input goes to, where not the first.
     """
     if input is None:
+        names = [parameter.name for parameter in _required(parameters)]
         raise InvalidArgumentError(
-            f"{what} needs input=: its {_signature(parameters)}; give {_EXAMPLE}"
-            + (", or a mapping {name: sizes}" if len(_required(parameters)) > 1 else "")
+            f"{what} needs input=: it has {_signature(parameters)}; give {_EXAMPLE}"
+            + (f", or a mapping {{{', '.join(f'{name!r}: ...' for name in names)}}}" if len(names) > 1 else "")
         )
     if isinstance(input, Mapping):
         return _bind_names(parameters, input, batch, what)
@@ -68,10 +70,11 @@ def bind(parameters: Sequence[Parameter], input: Any, batch: int, what: str) -> 
     if len(required) > 1:
         listed = ", ".join(f'"{parameter.name}": ...' for parameter in required)
         raise InvalidArgumentError(
-            f"input={input!r} is one input, but {what} needs {len(required)}: its {_signature(parameters)}; "
+            f"input={input!r} is one input, but {what} needs {len(required)}: it has {_signature(parameters)}; "
             f"give a mapping: input={{{listed}}}"
         )
-    first = required[0] if required else _first_positional(parameters, what)
+    named = [parameter for parameter in parameters if parameter.name == main]
+    first = (named or required or [_first_positional(parameters, what)])[0]
     only, _ = parse_inputs(input)
     assert only is not None
     value = _tensor_input(first.name, only, batch)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import operator
 import os
 import subprocess
 import sys
@@ -59,7 +60,14 @@ class Reply:
 FRONTENDS: Mapping[str, Frontend] = {
     "torchscript": Frontend("latpred.frontends.torchscript:capture", "torch", "torch", "a TorchScript archive"),
     "pickled": Frontend("latpred.frontends.pickled:capture", "torch", "torch", "a pickled module"),
-    "huggingface": Frontend("latpred.frontends.huggingface:capture", "transformers", "hf", "a folder of a config"),
+    # Offline: reading a folder neither asks a server nor runs what the folder brings.
+    "huggingface": Frontend(
+        "latpred.frontends.huggingface:capture",
+        "transformers",
+        "hf",
+        "a folder of a Hugging Face model",
+        {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"},
+    ),
 }
 
 
@@ -99,7 +107,9 @@ def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT
         reader.start()
         deadline = time.monotonic() + timeout_s
         try:
-            _, printed = child.communicate(json.dumps(dict(request)).encode(), timeout=timeout_s)
+            _, printed = child.communicate(
+                json.dumps(dict(request), default=operator.index).encode(), timeout=timeout_s
+            )
             reader.join(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             child.kill()

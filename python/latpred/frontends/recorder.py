@@ -7,12 +7,15 @@ graph with metadata) is left out. Whatever the recorder cannot name goes to expo
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._export.utils import _compiling_state_context
 from torch._subclasses.schema_check_mode import SchemaCheckMode
+from torch.export._trace import _ignore_backend_decomps
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -47,6 +50,13 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
         elif func._schema.is_mutable:
             raise CannotRecordError(f"{func._schema.name}, which changes tensors and returns none")
         return result
+
+
+@contextlib.contextmanager
+def recording(document: AtenDocument) -> Iterator[None]:
+    """Inside, operator calls go into `document`, told as torch.export tells them."""
+    with _compiling_state_context(), _ignore_backend_decomps(), enable_python_dispatcher(), Recorder(document):
+        yield
 
 
 def record(module: Any, arguments: CallArguments) -> Captured:

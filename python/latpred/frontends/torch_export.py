@@ -6,6 +6,7 @@ those that eager PyTorch runs. No weight is copied and the module is afterwards 
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 
 from latpred.errors import LatpredError, ModelFileError, ShapeError
 from latpred.frontends.arguments import CallArguments, TensorInput, bind
-from latpred.frontends.child import first_line
+from latpred.frontends.child import Reply, first_line
 from latpred.frontends.fake_module import fake_mode, identity_key, inference, unwrapped, weight_keys
 
 # Words in torch's messages for control flow or sizes that depend on what is in a tensor.
@@ -35,6 +36,10 @@ class Captured:
     name: str
     warnings: Sequence[str] = ()
 
+    def reply(self) -> Reply:
+        """As a child process hands it back."""
+        return Reply(self.document, {"weights": self.weights, "name": self.name, "warnings": list(self.warnings)})
+
 
 def parameters_of(module: Any) -> list[Parameter]:
     """What forward takes, without self."""
@@ -42,8 +47,21 @@ def parameters_of(module: Any) -> list[Parameter]:
 
 
 def call_arguments(module: Any, input: Any, batch: int) -> CallArguments:
-    """input= bound to forward's names."""
-    return bind(parameters_of(unwrapped(module)), input, batch, type(module).__name__)
+    """input= bound to forward's names. Modules of transformers say which input is the main one."""
+    inner = unwrapped(module)
+    main = getattr(inner, "main_input_name", None)
+    if input is None:
+        input = _image_sizes(inner, main)
+    return bind(parameters_of(inner), input, batch, type(inner).__name__, main if isinstance(main, str) else None)
+
+
+def _image_sizes(module: Any, main: Any) -> Any:
+    """What a vision config of transformers fixes; the length of a text or a recording is nobody's default."""
+    config = getattr(module, "config", None)
+    channels, image = getattr(config, "num_channels", None), getattr(config, "image_size", None)
+    if main != "pixel_values" or not isinstance(channels, int) or image is None:
+        return None
+    return (channels, image, image) if isinstance(image, int) else (channels, *image)
 
 
 def export(module: Any, arguments: CallArguments) -> Captured:
@@ -85,10 +103,12 @@ def document(program: Any) -> bytes:
     return json.dumps(fields, cls=serialize.EnumEncoder, allow_nan=False).encode()
 
 
-def fake_arguments(module: Any, arguments: CallArguments, mode: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Tensors of `mode` where the module's weights lie; floats have the type of its weights unless told."""
+def fake_arguments(module: Any, arguments: CallArguments, mode: Any = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Tensors of `mode` where the module's weights lie (meta without a mode); floats have the type of its weights
+    unless told.
+    """
     weights = [*module.parameters(), *module.buffers()]
-    device = next((weight.device for weight in weights), torch.device("cpu"))
+    device = next((weight.device for weight in weights), torch.device("meta" if mode is None else "cpu"))
     floating = next((weight.dtype for weight in weights if weight.is_floating_point()), torch.float32)
 
     def tensor(value: Any) -> Any:
@@ -97,7 +117,7 @@ def fake_arguments(module: Any, arguments: CallArguments, mode: Any) -> tuple[tu
         dtype = floating if value.dtype is None else getattr(torch, value.dtype)
         return torch.empty(value.shape, dtype=dtype, device=device)
 
-    with mode:
+    with mode or contextlib.nullcontext():
         return tuple(map(tensor, arguments.positional)), {k: tensor(v) for k, v in arguments.keyword.items()}
 
 
