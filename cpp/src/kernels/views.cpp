@@ -73,17 +73,50 @@ std::optional<Shape> select(const Viewer& viewer, std::size_t) {
   return result;
 }
 
+// x.contiguous() copies where there is something to do; x.clone() always.
+std::optional<Shape> identity(const Viewer& viewer, std::size_t) {
+  const Attributes& attributes = viewer.node.attributes;
+  if (attributes.has("copy")) return std::nullopt;
+  if (attributes.has("contiguous") && !is_contiguous(viewer.in().shape, viewer.in_strides())) return std::nullopt;
+  return viewer.in_strides();
+}
+
+std::optional<Shape> select_one(const Viewer& viewer, std::size_t) {
+  Shape result = viewer.in_strides();
+  if (result.empty()) return std::nullopt;
+  result.erase(result.begin() + positive_axis(viewer.node.attributes.integer("axis", 0), result.size()));
+  return result;
+}
+
+std::optional<Shape> as_strided(const Viewer& viewer, std::size_t index) {
+  const Shape given = viewer.node.attributes.integers("stride");
+  return given.size() == viewer.out(index).size() ? given : contiguous_strides(viewer.out(index));
+}
+
+// The window is a last dimension with the stride of the one that it slides along.
+std::optional<Shape> sliding_window(const Viewer& viewer, std::size_t) {
+  Shape result = viewer.in_strides();
+  if (result.empty()) return std::nullopt;
+  std::int64_t& stride = result[positive_axis(viewer.node.attributes.integer("axis", 0), result.size())];
+  const std::int64_t inner = stride;
+  stride *= viewer.node.attributes.integer("step", 1);
+  result.push_back(inner);
+  return result;
+}
+
 struct ViewRow {
   OperatorId op;
   ViewRule rule;
 };
 
 constexpr std::array kViewRules{
-    ViewRow{OperatorId::identity, same},       ViewRow{OperatorId::dropout, same},
-    ViewRow{OperatorId::reshape, reshape},     ViewRow{OperatorId::flatten, reshape},
-    ViewRow{OperatorId::squeeze, reshape},     ViewRow{OperatorId::unsqueeze, reshape},
-    ViewRow{OperatorId::transpose, transpose}, ViewRow{OperatorId::expand, expand},
-    ViewRow{OperatorId::slice, slice},         ViewRow{OperatorId::split, slice},
+    ViewRow{OperatorId::identity, identity},     ViewRow{OperatorId::dropout, same},
+    ViewRow{OperatorId::bit_cast, same},         ViewRow{OperatorId::select, select_one},
+    ViewRow{OperatorId::as_strided, as_strided}, ViewRow{OperatorId::sliding_window, sliding_window},
+    ViewRow{OperatorId::reshape, reshape},       ViewRow{OperatorId::flatten, reshape},
+    ViewRow{OperatorId::squeeze, reshape},       ViewRow{OperatorId::unsqueeze, reshape},
+    ViewRow{OperatorId::transpose, transpose},   ViewRow{OperatorId::expand, expand},
+    ViewRow{OperatorId::slice, slice},           ViewRow{OperatorId::split, slice},
     ViewRow{OperatorId::gather, select},
 };
 

@@ -97,10 +97,43 @@ double of_fourier(const Graph& graph, const Node& node) {
   const Tensor* y = output_tensor(graph, node, 0);
   if (y == nullptr || y->shape.size() < 2) return 0;
   const std::size_t rank = y->shape.size();
+  // Complex numbers along several dimensions, one after the other.
+  const Shape axes = node.attributes.integers("axes");
+  double stages = 0;
+  for (std::int64_t axis : axes) {
+    if (axis < 0) axis += static_cast<std::int64_t>(rank);
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return 0;
+    stages += std::log2(std::max(2.0, static_cast<double>(y->shape[static_cast<std::size_t>(axis)])));
+  }
+  if (!axes.empty()) return kFlopsPerButterfly * elements(y) * stages;
   std::int64_t axis = node.op == OperatorId::stft ? -2 : node.attributes.integer("axis", -2);
   if (axis < 0) axis += static_cast<std::int64_t>(rank);
   const double points = axis >= 0 && axis < static_cast<std::int64_t>(rank) ? static_cast<double>(y->shape[axis]) : 1;
   return kFlopsPerButterfly * elements(y) / 2 * std::log2(std::max(2.0, points));
+}
+
+// n log2(n) comparisons.
+double of_sorting(const Graph& graph, const Node& node) {
+  const Tensor* x = input_tensor(graph, node, 0);
+  if (x == nullptr || x->shape.empty()) return 0;
+  std::int64_t axis = node.attributes.integer("axis", -1);
+  if (axis < 0) axis += static_cast<std::int64_t>(x->shape.size());
+  const auto length = static_cast<double>(x->shape.at(static_cast<std::size_t>(axis)));
+  return elements(x) * std::log2(std::max(2.0, length));
+}
+
+// A row of the table is added for each index.
+double of_bags(const Graph& graph, const Node& node) {
+  const Tensor* table = input_tensor(graph, node, 0);
+  if (table == nullptr || table->shape.empty()) return 0;
+  return elements(input_tensor(graph, node, 1)) * static_cast<double>(table->shape.back());
+}
+
+// At each step every tag is reached from every tag before.
+double of_paths(const Graph& graph, const Node& node) {
+  const Tensor* emissions = input_tensor(graph, node, 0);
+  if (emissions == nullptr || emissions->shape.empty()) return 0;
+  return per_element(node) * elements(emissions) * static_cast<double>(emissions->shape.back());
 }
 
 double of_resize(const Graph& graph, const Node& node) {
@@ -164,6 +197,13 @@ constexpr FlopsRow kFlops[] = {
     {OperatorId::reduce_prod, of_input},
     {OperatorId::reduce_sum, of_input},
     {OperatorId::reduce_sum_square, of_input},
+    {OperatorId::reduce_variance, of_input},
+    {OperatorId::reduce_any, of_input},
+    {OperatorId::reduce_all, of_input},
+    {OperatorId::histogram, of_input},
+    {OperatorId::sort, of_sorting},
+    {OperatorId::embedding_bag, of_bags},
+    {OperatorId::crf_decoding, of_paths},
     {OperatorId::arg_max, of_input},
     {OperatorId::arg_min, of_input},
     {OperatorId::top_k, of_input},
@@ -181,8 +221,9 @@ constexpr FlopsRow kFlops[] = {
 
 // Operators that read of input 0 only as much as they put out.
 bool reads_what_it_picks(OperatorId op) {
-  constexpr OperatorId kPicking[] = {OperatorId::gather,    OperatorId::gather_elements, OperatorId::gather_nd,
-                                     OperatorId::embedding, OperatorId::slice,           OperatorId::compress};
+  constexpr OperatorId kPicking[] = {
+      OperatorId::gather, OperatorId::gather_elements, OperatorId::gather_nd, OperatorId::embedding,
+      OperatorId::slice,  OperatorId::compress,        OperatorId::index,     OperatorId::repeat_interleave};
   return std::find(std::begin(kPicking), std::end(kPicking), op) != std::end(kPicking);
 }
 

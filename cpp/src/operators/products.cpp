@@ -128,6 +128,31 @@ std::vector<Gemm> einsum(const Graph& graph, const Node& node) {
   return parse_einsum(node.attributes.text("equation", ""), shapes).products();
 }
 
+// Every row of [rows, K] with the matrix [K, N] of its group; or a product of its own for each group.
+std::vector<Gemm> grouped_matmul(const Graph& graph, const Node& node) {
+  const Tensor* a = input_tensor(graph, node, 0);
+  const Tensor* b = input_tensor(graph, node, 1);
+  if (a == nullptr || b == nullptr || a->shape.size() < 2 || b->shape.size() < 2) return {};
+  const double rows = as_double(a->shape[a->shape.size() - 2]);
+  const double n = as_double(b->shape.back());
+  const double k = as_double(a->shape.back());
+  if (a->shape.size() == 3 && b->shape.size() == 3) return {{as_double(a->shape[0]), rows, n, k}};
+  const Tensor* ends = input_tensor(graph, node, 2);
+  const double groups = std::max(1.0, ends == nullptr ? 1.0 : as_double(ends->num_elements()));
+  if (b->shape.size() == 3) return {{groups, rows / groups, n, k}};  // as many rows in each, on average
+  if (a->shape.size() == 3) return {{groups, rows, n / groups, k}};
+  return {{groups, rows, n, k / groups}};
+}
+
+// The products of all rows with all rows that distances are made of.
+std::vector<Gemm> pairwise_distance(const Graph& graph, const Node& node) {
+  const Tensor* y = output_tensor(graph, node, 0);
+  const Tensor* a = input_tensor(graph, node, 0);
+  if (y == nullptr || a == nullptr || y->shape.size() < 2 || a->shape.empty()) return {};
+  return {{as_double(product(y->shape.begin(), y->shape.end() - 2)), as_double(y->shape[y->shape.size() - 2]),
+           as_double(y->shape.back()), as_double(a->shape.back())}};
+}
+
 // Scores [q, size] x [size, kv] and values [q, kv] x [kv, value size] of every head, then the projection.
 std::vector<Gemm> attention(const Graph& graph, const Node& node) {
   AttentionSizes sizes = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node));
@@ -201,6 +226,8 @@ constexpr ProductsRow kProducts[] = {
     {OperatorId::linear, linear},
     {OperatorId::matmul_nbits, matmul_nbits},
     {OperatorId::einsum, einsum},
+    {OperatorId::grouped_matmul, grouped_matmul},
+    {OperatorId::pairwise_distance, pairwise_distance},
     {OperatorId::attention, attention},
     {OperatorId::multi_head_attention, attention},
     {OperatorId::group_query_attention, attention},

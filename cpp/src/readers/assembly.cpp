@@ -68,7 +68,31 @@ VariableId Assembly::result(std::string name, DType dtype, std::optional<std::ve
   return add(std::move(made));
 }
 
-void Assembly::output(VariableId variable) { program_.main.outputs.push_back(variable); }
+void Assembly::output(VariableId variable) { program_.main.outputs.push_back(current(variable)); }
+
+// A newer version may have been written too; `replace` closes no circle.
+VariableId Assembly::current(VariableId variable) const {
+  auto found = newer_.find(variable);
+  while (found != newer_.end()) {
+    variable = found->second;
+    found = newer_.find(variable);
+  }
+  return variable;
+}
+
+void Assembly::replace(VariableId variable, VariableId newer) {
+  const VariableId last = current(variable);
+  if (last != current(newer)) newer_[last] = newer;
+}
+
+VariableId Assembly::base(VariableId variable) const {
+  const auto found = bases_.find(variable);
+  return found == bases_.end() ? variable : found->second;
+}
+
+void Assembly::set_base(VariableId view, VariableId base) {
+  if (view != kAbsent && view != base) bases_[view] = base;
+}
 
 void Assembly::append(Statement statement) {
   if (bodies_.empty()) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,13 @@ class Assembly {
                     std::optional<std::vector<Dimension>> dimensions = std::nullopt);
   void output(VariableId variable);
 
+  // Frameworks that write in place: after `replace(x, y)` whoever means x gets y from `current`. `base` is the variable
+  // whose memory a view looks at, the variable itself where it is no view.
+  [[nodiscard]] VariableId current(VariableId variable) const;
+  void replace(VariableId variable, VariableId newer);
+  [[nodiscard]] VariableId base(VariableId variable) const;
+  void set_base(VariableId view, VariableId base);
+
   // Appends `statement` to the main block; counts its `source_operator` as one of the file's nodes. Throws where there
   // are more than `max_nodes`.
   void append(Statement statement);
@@ -55,7 +63,9 @@ class Assembly {
   const Source& source_;
   const ReaderLimits& limits_;
   Program program_;
-  std::vector<Block> bodies_;  // open ones, the innermost last
+  std::unordered_map<VariableId, VariableId> newer_;  // what was written over -> what stands there now
+  std::unordered_map<VariableId, VariableId> bases_;  // view -> whose memory it looks at
+  std::vector<Block> bodies_;                         // open ones, the innermost last
   std::int64_t num_statements_ = 0;
 };
 

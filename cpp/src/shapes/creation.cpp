@@ -20,9 +20,15 @@ constexpr std::int64_t kMaxFoldedReals = 64;
 
 // Its content stands in attributes: "value", a number or a list of one, and "value_dtype".
 void constant_of_shape(RuleContext& context) {
-  const auto shape = context.parameter("shape", 0);
+  auto shape = context.parameter("shape", 0);
   if (!shape) context.fail("its shape is missing");
   const DType dtype = dtype_attribute(context, "value_dtype", DType::float32);
+  // torch.Tensor.new_zeros: where input 1 has been saved with the batch that stands first here, its batch now.
+  const Shape* saved = context.saved_input_shape(1);
+  if (saved != nullptr && !saved->empty() && !shape->empty() && shape->front() == saved->front() &&
+      context.rebatch()->is_static) {
+    shape->front() = context.shape(1).at(0);
+  }
   context.set_output(0, dtype, *shape);
   const std::int64_t count = element_count(*shape);
   if (count > (is_real(dtype) ? kMaxFoldedReals : kMaxFoldedElements)) return;

@@ -194,6 +194,16 @@ bool logical_xor(T a, T b) {
   return (a != 0) != (b != 0);
 }
 
+Integer floor_divide(Integer a, Integer b) { return b == 0 ? 0 : divide(sub(a, floor_mod(a, b)), b); }
+double floor_div_r(double a, double b) { return std::floor(a / b); }
+
+// torch's rounding_mode; without one integers are cut off.
+void div(RuleContext& context) {
+  if (context.attributes().text("rounding_mode", "") != "floor") return binary<div_r, divide>(context);
+  broadcasting(context);
+  fold_binary(context, floor_divide, floor_div_r);
+}
+
 void mod(RuleContext& context) {
   broadcasting(context);
   fold_binary(context, context.attributes().integer("fmod", 0) != 0 ? c_mod : floor_mod, fmod_r);
@@ -393,7 +403,7 @@ const std::vector<RuleRow>& elementwise_rules() {
       {OperatorId::add, binary<add_r, add>},
       {OperatorId::sub, binary<sub_r, sub>},
       {OperatorId::mul, binary<mul_r, mul>},
-      {OperatorId::div, binary<div_r, divide>},
+      {OperatorId::div, div},
       {OperatorId::mod, mod},
       {OperatorId::pow, pow},
       {OperatorId::bit_shift, bit_shift},

@@ -28,6 +28,9 @@ bool is_random(OperatorId op) {
   }
 }
 
+// Arithmetic on sizes that no kernel does, in a program whose `folds_stored` is false.
+constexpr std::string_view kHostAttribute = "host";
+
 // Hands on the content it gets, so that the type in the file still says how many bytes the content has.
 bool keeps_content(OperatorId op) {
   switch (op) {
@@ -213,6 +216,7 @@ void Engine::apply_rule(const Statement& statement, Rule rule) {
           concat("its output ", i, " '", name_of(statement.outputs[i]), "' is more than this operator gives"));
     }
   }
+  take_declared_types(statement, context.outputs());
   place(statement, std::move(context.outputs()), !is_random(statement.op));
   check_declared(statement);
 }
@@ -234,6 +238,19 @@ void Engine::take_declared(const Statement& statement) {
     outputs[i] = {.dtype = variable.dtype, .has_shape = true, .shape = *shape};
   }
   place(statement, std::move(outputs), false);
+}
+
+// PyTorch's promotion of types has more to it than rules know (numbers do not count, sums of booleans are integers),
+// and its files declare every type.
+void Engine::take_declared_types(const Statement& statement, std::vector<Known>& outputs) const {
+  if (program_.folds_stored) return;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (statement.outputs[i] == kAbsent) continue;
+    const DType declared = program_.variables[statement.outputs[i]].dtype;
+    if (declared == DType::undefined || declared == outputs[i].dtype) continue;
+    outputs[i].dtype = declared;
+    outputs[i].value = nullptr;
+  }
 }
 
 void Engine::check_declared(const Statement& statement) {
@@ -273,6 +290,12 @@ void Engine::place(const Statement& statement, std::vector<Known> outputs, bool 
     if (outputs[i].dtype == DType::undefined && statement.outputs[i] != kAbsent) {
       outputs[i].dtype = program_.variables[statement.outputs[i]].dtype;
     }
+  }
+  // A framework that runs what it reads, operator by operator, leaves to the host only what the reader marks so; no
+  // size depends on the content of the other results.
+  if (!program_.folds_stored && !statement.attributes.has(kHostAttribute)) {
+    may_fold = false;
+    for (Known& output : outputs) output.value = nullptr;
   }
   if (may_fold && ((inputs_stored && program_.folds_stored) || has_values)) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {

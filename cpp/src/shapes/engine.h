@@ -44,6 +44,7 @@ class Engine {
   void visit(const Statement& statement);
   void apply_rule(const Statement& statement, Rule rule);
   void take_declared(const Statement& statement);
+  void take_declared_types(const Statement& statement, std::vector<Known>& outputs) const;
   void check_declared(const Statement& statement);
   [[nodiscard]] std::optional<Shape> declared_now(const Variable& variable) const;
   void place(const Statement& statement, std::vector<Known> outputs, bool may_fold);

@@ -13,10 +13,16 @@ void recurrent(RuleContext& context) {
     inputs.push_back(context.has_input(i) ? &context.shape(i) : nullptr);
   }
   const RecurrentSizes sizes = recurrent_sizes(context.statement().op, context.attributes(), inputs);
-  const Shape last = sizes.batch_first ? Shape{sizes.batch, sizes.directions, sizes.hidden}
-                                       : Shape{sizes.directions, sizes.batch, sizes.hidden};
-  const Shape every = sizes.batch_first ? Shape{sizes.batch, sizes.length, sizes.directions, sizes.hidden}
-                                        : Shape{sizes.length, sizes.directions, sizes.batch, sizes.hidden};
+  Shape last = sizes.batch_first ? Shape{sizes.batch, sizes.directions, sizes.hidden}
+                                 : Shape{sizes.directions, sizes.batch, sizes.hidden};
+  Shape every = sizes.batch_first ? Shape{sizes.batch, sizes.length, sizes.directions, sizes.hidden}
+                                  : Shape{sizes.length, sizes.directions, sizes.batch, sizes.hidden};
+  // torch's: both directions side by side, states with the directions first.
+  if (context.attributes().integer("merged_directions", 0) != 0) {
+    last = {sizes.directions, sizes.batch, sizes.hidden};
+    every = sizes.batch_first ? Shape{sizes.batch, sizes.length} : Shape{sizes.length, sizes.batch};
+    every.push_back(element_count({sizes.directions, sizes.hidden}));
+  }
   for (const std::size_t state : {std::size_t{5}, std::size_t{6}}) {
     const bool is_state = state == 5 || context.statement().op == OperatorId::lstm;
     if (is_state && context.has_input(state) && context.shape(state) != last) {

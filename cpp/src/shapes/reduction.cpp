@@ -34,9 +34,12 @@ Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool k
 
 bool keeps_dimensions(const RuleContext& context) { return context.attributes().integer("keepdims", 1) != 0; }
 
+// Output 1, where asked for: where the largest or smallest stood (torch.max).
 std::vector<bool> reduce_shape(RuleContext& context) {
   std::vector<bool> reduced = reduced_axes(context);
-  context.set_output(0, context.dtype(0), reduced_shape(context.shape(0), reduced, keeps_dimensions(context)));
+  const Shape shape = reduced_shape(context.shape(0), reduced, keeps_dimensions(context));
+  context.set_output(0, context.dtype(0), shape);
+  context.set_output(1, DType::int64, shape);
   return reduced;
 }
 
