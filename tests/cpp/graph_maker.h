@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,20 @@ class GraphMaker {
   TensorId weight(Shape shape, DType dtype = DType::float32) {
     return tensor(std::move(shape), dtype, TensorKind::parameter);
   }
+  // One stored number, known as those of a file are.
+  TensorId number(double value, Shape shape = {}) {
+    const TensorId id = tensor(std::move(shape), DType::float32, TensorKind::constant);
+    graph_.tensors[id].value =
+        std::make_shared<Value>(Value{.dtype = DType::float32, .shape = graph_.tensors[id].shape, .reals = {value}});
+    return id;
+  }
+  TensorId integers(std::vector<std::int64_t> values) {
+    const TensorId id = constant({static_cast<std::int64_t>(values.size())});
+    graph_.tensors[id].value = std::make_shared<Value>(
+        Value{.dtype = DType::int64, .shape = graph_.tensors[id].shape, .integers = std::move(values)});
+    return id;
+  }
+  [[nodiscard]] std::string name_of(TensorId id) const { return graph_.tensors[id].name; }
   TensorId constant(Shape shape) { return tensor(std::move(shape), DType::int64, TensorKind::constant); }
 
   TensorId node(OperatorId op, std::vector<TensorId> inputs, Shape shape, const Settings& settings = {},

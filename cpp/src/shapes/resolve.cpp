@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "latpred/error.h"
+#include "latpred/normalize.h"
 #include "latpred/shapes.h"
 #include "latpred/text.h"
 #include "shapes/engine.h"
@@ -73,6 +74,7 @@ Graph resolve(std::shared_ptr<const Program> program, const InputRequest& reques
   graph.warnings.insert(graph.warnings.begin(), program->warnings.begin(), program->warnings.end());
   graph.program = std::move(program);
   graph.request = request;
+  graph = normalize(std::move(graph));
   check(graph);
   return graph;
 }
