@@ -68,7 +68,9 @@ def onnx_seeds():
 
 # The fixtures that each fuzzer starts from; a fuzzer of a reader without a row here would start from nothing.
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-FIXTURE_PATTERNS: dict[str, tuple[str, ...]] = {}
+FIXTURE_PATTERNS: dict[str, tuple[str, ...]] = {
+    "tensorflow": ("tensorflow/*/saved_model.pb", "tensorflow/*.pb"),
+}
 
 
 def fixture_seeds(patterns):

@@ -55,10 +55,13 @@ struct Lowering::Loop {
 // Statements that are made in here go into `block` instead of the block around it.
 class InBlock {
  public:
-  InBlock(Assembly& assembly, Block& block) : assembly_(assembly), block_(block) {
+  InBlock(Assembly& assembly, Block& block, std::int64_t& num_open)
+      : assembly_(assembly), block_(block), num_open_(num_open) {
+    ++num_open_;
     std::swap(assembly_.program().main.statements, outer_);
   }
   ~InBlock() {
+    --num_open_;
     std::swap(assembly_.program().main.statements, outer_);
     block_.statements = std::move(outer_);
   }
@@ -68,6 +71,7 @@ class InBlock {
  private:
   Assembly& assembly_;
   Block& block_;
+  std::int64_t& num_open_;
   std::vector<Statement> outer_;
 };
 
@@ -81,7 +85,7 @@ void Lowering::lower_if(Node& node) {
   for (const std::string_view branch : {"then_branch", "else_branch"}) {
     Block block;
     {
-      const InBlock inside(assembly_, block);
+      const InBlock inside(assembly_, block, num_open_blocks_);
       block.outputs = call(node, node.function(branch), arguments);
     }
     for (const VariableId output : block.outputs) {
@@ -220,7 +224,7 @@ void Lowering::run_counted(Node& node, Loop& loop) {
   std::vector<VariableId> arguments = inputs;
   std::vector<VariableId> results;
   {
-    const InBlock inside(assembly_, block);
+    const InBlock inside(assembly_, block, num_open_blocks_);
     for (std::size_t k = 0; k < count; ++k) {
       switch (loop.roles[k]) {
         case Role::kept:
@@ -314,7 +318,7 @@ void Lowering::run_while(Node& node, Loop& loop) {
   std::vector<VariableId> arguments = inputs;
   std::vector<VariableId> results;
   {
-    const InBlock inside(assembly_, block);
+    const InBlock inside(assembly_, block, num_open_blocks_);
     for (std::size_t k = 0; k < count; ++k) {
       if (loop.roles[k] == Role::kept) continue;
       arguments[k] = assembly_.result(concat(name, "/", loop.body->arguments[k]));

@@ -315,6 +315,18 @@ VariableId Lowering::noted(VariableId variable) {
   return variable;
 }
 
+VariableId Lowering::find_rearranged(const std::string& key) const {
+  const auto found = rearranged_.find(key);
+  return found != rearranged_.end() ? found->second : kAbsent;
+}
+
+// What is made in a body does not exist outside of it.
+void Lowering::note_rearranged(const std::string& key, VariableId variable) {
+  if (num_open_blocks_ > 0) return;
+  rearranged_.emplace(key, variable);
+  fixed_.insert(variable);
+}
+
 void Lowering::take_declared(VariableId result) {
   if (!probe_.shape(result)) probe_.add(result, assembly_.variable(result));
 }

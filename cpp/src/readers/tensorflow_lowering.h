@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,13 @@ class Lowering {
   [[nodiscard]] ShapeProbe& probe() { return probe_; }
   // An input or stored content that has just been made, for the probe.
   VariableId noted(VariableId variable);
+  // Stored content, and stored content in another shape: each shape of it is one variable, however often the graph
+  // makes it, so that it counts once.
+  [[nodiscard]] bool is_fixed(VariableId variable) {
+    return assembly_.variable(variable).is_stored || fixed_.contains(variable);
+  }
+  [[nodiscard]] VariableId find_rearranged(const std::string& key) const;
+  void note_rearranged(const std::string& key, VariableId variable);
   // Takes what the file declares of a result that the probe could not tell.
   void take_declared(VariableId result);
 
@@ -176,11 +184,14 @@ class Lowering {
   std::unordered_map<VariableId, TensorList> lists_;
   std::unordered_map<std::int64_t, VariableId> given_;      // what the caller gives, by the offset of its node
   std::unordered_map<std::int64_t, VariableId> constants_;  // by the offset of their nodes
+  std::unordered_map<std::string, VariableId> rearranged_;
+  std::unordered_set<VariableId> fixed_;  // what they name
   ShapeProbe probe_;
   bool has_variables_ = false;
   bool has_training_node_ = false;
   std::int64_t num_lowered_ = 0;
   std::int64_t depth_ = 0;
+  std::int64_t num_open_blocks_ = 0;  // bodies around the current node
 };
 
 }  // namespace latpred::readers::tensorflow

@@ -126,6 +126,33 @@ std::optional<std::vector<Dimension>> Node::declared(std::size_t index) const {
   return std::move(shape.dimensions);
 }
 
+namespace {
+
+// Rearranges stored content: done twice to the same content it is one stored tensor all the same.
+bool rearranges(OperatorId op) {
+  switch (op) {
+    case OperatorId::reshape:
+    case OperatorId::unsqueeze:
+    case OperatorId::squeeze:
+    case OperatorId::transpose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string key_of(OperatorId op, const std::vector<VariableId>& inputs, const Attributes& attributes) {
+  std::string key = concat(static_cast<int>(op));
+  for (const VariableId input : inputs) key += concat(' ', input);
+  for (const auto& [name, value] : attributes.items()) {
+    key += concat(' ', name);
+    if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&value)) key += shape_text(*integers);
+  }
+  return key;
+}
+
+}  // namespace
+
 void Node::append(OperatorId op, std::vector<VariableId> inputs, Attributes attributes,
                   std::vector<VariableId> results) {
   Statement statement{.op = op,
@@ -155,6 +182,12 @@ VariableId Node::part(OperatorId op, std::vector<VariableId> inputs, Attributes 
 }
 
 void Node::result(OperatorId op, std::vector<VariableId> inputs, Attributes attributes, std::size_t num_results) {
+  const bool is_rearranged = rearranges(op) && !inputs.empty() && lowering_.is_fixed(inputs[0]);
+  const std::string key = is_rearranged ? key_of(op, inputs, attributes) : std::string();
+  if (const auto known = is_rearranged ? lowering_.find_rearranged(key) : kAbsent; known != kAbsent) {
+    results_ = {known};
+    return;
+  }
   results_.clear();
   for (std::size_t i = 0; i < num_results; ++i) {
     std::string name(message_.name);
@@ -162,6 +195,7 @@ void Node::result(OperatorId op, std::vector<VariableId> inputs, Attributes attr
     results_.push_back(lowering_.assembly().result(std::move(name), DType::undefined, declared(i)));
   }
   append(op, std::move(inputs), std::move(attributes), results_);
+  if (is_rearranged) lowering_.note_rearranged(key, results_.front());
 }
 
 VariableId Node::integers_constant(const std::vector<std::int64_t>& values) {
