@@ -36,6 +36,7 @@ inline std::int64_t checked_batch(std::int64_t batch) {
 void bind_checkpoint(pybind11::module_& module);
 void bind_device(pybind11::module_& module);
 void bind_error(pybind11::module_& module);
+void bind_exported_program(pybind11::module_& module);
 void bind_features(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);

@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_graph(module);
   latpred::bind_operators(module);
   latpred::bind_reader(module);
+  latpred::bind_exported_program(module);
   latpred::bind_shapes(module);
   latpred::bind_program_builder(module);
   latpred::bind_precision(module);
