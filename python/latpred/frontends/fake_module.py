@@ -32,6 +32,12 @@ def unwrapped(module: Any) -> Any:
 def weight_keys(module: Any) -> dict[str, str]:
     """State-dict name -> what tells tensors apart: names with equal keys share their memory."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
+    for name, tensor in named:
+        if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+            raise InvalidArgumentError(
+                f"{type(module).__name__} has lazy parameters without a size ({name}); "
+                "call it once on an example, then hand it over"
+            )
     return {name: identity_key(tensor) for name, tensor in named}
 
 
@@ -52,13 +58,6 @@ def faked(module: Any, mode: Any) -> Iterator[dict[int, Any]]:
     """
     fakes: dict[int, Any] = {}
     modules = list(module.modules())
-    for part in modules:
-        for name, parameter in part._parameters.items():
-            if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
-                raise InvalidArgumentError(
-                    f"{type(module).__name__} has lazy parameters without a size ({type(part).__name__}.{name}); "
-                    "call it once on an example, then hand it over"
-                )
     saved = [(part, dict(vars(part)), _containers(part)) for part in modules]
     try:
         for part in modules:

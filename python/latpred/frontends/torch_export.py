@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._export.serde import serialize
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.utils import _pytree as pytree
 
 from latpred.errors import LatpredError, ModelFileError, ShapeError
 from latpred.frontends.arguments import CallArguments, TensorInput, bind
@@ -77,7 +78,18 @@ def export(module: Any, arguments: CallArguments) -> Captured:
             raise
         except Exception as error:
             raise capture_error(error, module, arguments) from error
+        _check_sizes(program, module)
         return Captured(document(program), keys, type(module).__name__)
+
+
+def _check_sizes(program: Any, module: Any) -> None:
+    """Every size of the inputs is a number, so that a symbol can only be a size that content decides."""
+    for node in program.graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            sizes = value.shape if isinstance(value, torch.Tensor) else [value]
+            if any(isinstance(size, torch.SymInt) for size in sizes):
+                lines = [line.strip() for line in node.meta.get("stack_trace", "").splitlines() if line.strip()]
+                raise _content_error(module, f"the result of {node.target}" + (f" in {lines[-1]!r}" if lines else ""))
 
 
 def from_exported_program(program: Any) -> Captured:
@@ -126,11 +138,15 @@ def capture_error(error: Exception, module: Any, arguments: CallArguments) -> La
     name, line = type(module).__name__, first_line(error)
     kinds = (DataDependentOutputException, DynamicOutputShapeException)
     if isinstance(error, kinds) or any(word in str(error).lower() for word in _DATA_DEPENDENT_WORDS):
-        return ModelFileError(
-            f"{name} cannot be captured: what it runs depends on the content of its tensors ({line}); "
-            "replace that branch, loop or index by one on sizes, or hand over the part of the network without it"
-        )
+        return _content_error(module, line)
     return ShapeError(
         f"forward of {name} fails on {arguments.describe()}: {type(error).__name__}: {line}; "
         "check the sizes and types in input="
+    )
+
+
+def _content_error(module: Any, where: str) -> ModelFileError:
+    return ModelFileError(
+        f"{type(module).__name__} cannot be captured: what it runs depends on the content of its tensors ({where}); "
+        "replace that branch, loop or index by one on sizes, or hand over the part of the network without it"
     )

@@ -1,0 +1,131 @@
+"""The recorder writes down what torch.export writes down: operators, arguments, sizes, data flow, weights."""
+
+import json
+
+import latpred
+import pytest
+import torch
+from latpred.frontends import recorder, torch_export
+from latpred.frontends.aten_document import AtenDocument, CannotRecordError
+from torch import nn
+from torch_networks import CAPTURED, Choosing
+
+# Checks that export adds to a graph; nothing runs for them.
+NO_OPERATORS = ("_assert", "sym_size")
+
+
+class Canonical:
+    """A document without names: every tensor is where it comes from."""
+
+    def __init__(self, document):
+        module = json.loads(document)["graph_module"]
+        graph = module["graph"]
+        self.metas = graph["tensor_values"]
+        self.origins = {}
+        self.num_nodes = 0
+        for spec in module["signature"]["input_specs"]:
+            ((kind, fields),) = spec.items()
+            argument = fields["arg"].get("as_tensor", fields["arg"])
+            if "name" in argument:
+                # Where a constant comes from has no name that both sides know.
+                name = None if kind == "tensor_constant" else fields.get(f"{kind}_name", argument["name"])
+                self.origins[argument["name"]] = (kind, name)
+        self.nodes = [
+            self.node(node) for node in graph["nodes"] if not any(word in node["target"] for word in NO_OPERATORS)
+        ]
+        self.outputs = [self.argument(output) for output in graph["outputs"]]
+
+    def node(self, node):
+        inputs = [(one["name"], self.argument(one["arg"]), one["kind"]) for one in node["inputs"]]
+        made = [one for output in node["outputs"] for one in output.get("as_tensors", [output.get("as_tensor")]) if one]
+        self.num_nodes += 1
+        for i, one in enumerate(made):
+            self.origins[one["name"]] = ("node", self.num_nodes, i)
+        return node["target"], inputs, [self.meta(one["name"]) for one in made]
+
+    def meta(self, name):
+        return self.metas[name]["dtype"], [size["as_int"] for size in self.metas[name]["sizes"]]
+
+    def tensor(self, name):
+        return self.origins[name], self.meta(name)
+
+    def argument(self, argument):
+        ((kind, value),) = argument.items()
+        if kind == "as_tensor":
+            return self.tensor(value["name"])
+        if kind == "as_tensors":
+            return [self.tensor(one["name"]) for one in value]
+        if kind == "as_optional_tensors":
+            return [self.argument(one) for one in value]
+        return kind, value
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_documents_equal_those_of_export(name):
+    make, sizes = CAPTURED[name]
+    module = make()
+    arguments = torch_export.call_arguments(module, sizes, batch=3)
+    exported = Canonical(torch_export.export(module, arguments).document)
+    captured = recorder.record(module, arguments)
+    recorded = Canonical(captured.document)
+    assert captured.warnings == ()
+    assert recorded.nodes == exported.nodes
+    assert recorded.outputs == exported.outputs
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_sweep_gives_the_graph_of_load(name):
+    make, sizes = CAPTURED[name]
+    module = make()
+    table = latpred.predict_many([module], batches=[4], input=sizes)
+    for prediction in table:
+        graph = latpred.load(model=module, input=sizes, batch=prediction.batch)
+        assert prediction.graph.hash == graph.hash
+        assert prediction.graph.num_parameters == graph.num_parameters
+        assert prediction.graph.num_statistics == graph.num_statistics
+        assert prediction.graph.warnings == graph.warnings
+
+
+def test_networks_whose_content_decides_are_refused_as_by_export():
+    with pytest.raises(latpred.ModelFileError, match="depends on the content of its tensors"):
+        latpred.predict_many([Choosing()], input="3")
+
+
+class Mixed(nn.Module):
+    """Autocast inside forward: the casts happen below the place where the recorder stands."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.linear(x)
+
+
+def test_what_cannot_be_recorded_goes_to_export_with_a_warning():
+    arguments = torch_export.call_arguments(Mixed(), "4", 2)
+    captured = recorder.record(Mixed(), arguments)
+    assert captured.document == torch_export.export(Mixed(), arguments).document
+    (warning,) = captured.warnings
+    assert "autocast inside forward" in warning
+
+
+def test_arguments_without_a_word_are_refused():
+    document = AtenDocument()
+    with pytest.raises(CannotRecordError, match="Generator"):
+        document.add_call(torch.ops.aten.dropout.default, (torch.zeros(2), torch.Generator()), {}, torch.zeros(2))
+    with pytest.raises(CannotRecordError, match="layout"):
+        document.add_user_input("x", torch.eye(2).to_sparse())
+
+
+def test_infinite_numbers_are_written_as_pt2_writes_them():
+    class Filling(nn.Module):
+        def forward(self, x):
+            return x.masked_fill(x > 1, float("-inf")).clamp(max=float("inf"))
+
+    arguments = torch_export.call_arguments(Filling(), "4", 2)
+    exported = Canonical(torch_export.export(Filling(), arguments).document)
+    recorded = Canonical(recorder.record(Filling(), arguments).document)
+    assert recorded.nodes == exported.nodes
+    assert '"-Infinity"' in recorder.record(Filling(), arguments).document.decode()

@@ -1,0 +1,286 @@
+"""model=: live PyTorch modules and ExportedPrograms."""
+
+import subprocess
+import sys
+
+import latpred
+import pytest
+import torch
+from latpred import _core
+from latpred.frontends import torch_export
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+from torch_networks import CAPTURED, Choosing, Convolutional, Decoder, Masking, Recurrent, Remembering
+
+
+def counted_macs(module, arguments):
+    """torch's own count, with recurrent layers and attention in parts that it counts."""
+    fastpath = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with (
+            torch.no_grad(),
+            torch.backends.mkldnn.flags(enabled=False),
+            sdpa_kernel(SDPBackend.MATH),
+            FlopCounterMode(display=False) as counter,
+        ):
+            module.eval()(*arguments)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fastpath)
+    return counter.get_total_flops() / 2
+
+
+@pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("convolutional", [torch.zeros(2, 3, 32, 32)]),
+        ("decoder", [torch.zeros(2, 12, dtype=torch.int64)]),
+        ("recurrent", [torch.zeros(2, 5, 6)]),
+        ("split attention", [torch.zeros(2, 7, 16)]),
+        ("remembering", [torch.zeros(2, 4)]),
+    ],
+)
+def test_macs_are_those_of_torchs_counter(name, arguments):
+    make, sizes = CAPTURED[name]
+    module = make()
+    assert latpred.load(model=module, input=sizes, batch=2).macs == counted_macs(module, arguments)
+
+
+def test_graph_has_the_operators_sizes_and_weights_of_the_module():
+    module = Convolutional()
+    graph = latpred.load(model=module, input="3,32,32", batch=8)
+    assert graph.batch == 8
+    assert graph.inputs[0].name == "x"
+    assert graph.inputs[0].shape == (8, 3, 32, 32)
+    assert graph.outputs[0].shape == (8, 10)
+    assert graph.operators["conv"] == 3
+    assert graph.operators["batch_norm"] == 2
+    assert graph.operators["conv_transpose"] == 1
+    assert graph.num_parameters == sum(parameter.numel() for parameter in module.parameters())
+    assert graph.num_statistics == 2 * 2 * 8
+    assert graph.source.framework == "pytorch"
+    assert latpred.load(model=module, input="3,32,32").macs * 8 == graph.macs
+
+
+def test_another_batch_of_a_graph_equals_the_module_traced_at_it():
+    module = Convolutional()
+    once = latpred.load(model=module, input="3,32,32", batch=2)
+    assert once.with_batch(8).hash == latpred.load(model=module, input="3,32,32", batch=8).hash
+
+
+def test_tied_weights_count_once():
+    module = Decoder()
+    graph = latpred.load(model=module, input="12:int64")
+    assert graph.num_parameters == sum(parameter.numel() for parameter in module.parameters())
+    with torch.device("meta"):
+        on_meta = Decoder()
+    assert latpred.load(model=on_meta, input="12:int64").num_parameters == graph.num_parameters
+
+
+def test_predict_answers_for_a_live_module():
+    module = Convolutional()
+    by_model = latpred.predict(model=module, input="3,32,32", batch=4, device="A100")
+    by_graph = latpred.predict(graph=latpred.load(model=module, input="3,32,32", batch=4), device="A100")
+    assert by_model.latency_ms == by_graph.latency_ms
+    assert by_model.name == "Convolutional"
+
+
+def state(module):
+    return [
+        (name, type(part), dict(vars(part)), dict(part._parameters), dict(part._buffers))
+        for name, part in module.named_modules()
+    ]
+
+
+@pytest.mark.parametrize("make", [Convolutional, Recurrent, Remembering, Choosing])
+def test_module_is_afterwards_as_before(make):
+    module = make().train()
+    for i, part in enumerate(module.modules()):
+        part.training = i % 2 == 0
+    module.last_seen = seen = {}
+    before, grads = state(module), torch.is_grad_enabled()
+    sizes = {Convolutional: "3,32,32", Recurrent: "5,6"}.get(make, "4")
+    try:
+        latpred.load(model=module, input=sizes)
+    except latpred.ModelFileError:
+        assert make is Choosing
+    assert [[id(value) for value in part[2].values()] for part in state(module)] == [
+        [id(value) for value in part[2].values()] for part in before
+    ]
+    assert state(module)[0][2].keys() == before[0][2].keys()
+    assert module.last_seen is seen
+    assert not seen
+    assert getattr(module, "seen", {}) == {}
+    assert torch.is_grad_enabled() == grads
+    assert [part.training for part in module.modules()] == [i % 2 == 0 for i, _ in enumerate(module.modules())]
+    assert all(type(parameter) is nn.Parameter for parameter in module.parameters())
+
+
+def test_training_mode_is_not_captured():
+    module = Convolutional().train()
+    assert latpred.load(model=module, input="3,32,32").hash == latpred.load(model=module.eval(), input="3,32,32").hash
+
+
+def test_types_of_weights_decide_those_of_inputs():
+    graph = latpred.load(model=Convolutional().half(), input="3,32,32")
+    assert graph.inputs[0].dtype == graph.outputs[0].dtype == "float16"
+    assert graph.weight_bytes == latpred.load(model=Convolutional(), input="3,32,32").weight_bytes / 2
+
+
+def test_module_on_meta_gives_the_graph_of_the_real_one():
+    with torch.device("meta"):
+        on_meta = Recurrent()
+    assert latpred.load(model=on_meta, input="5,6").hash == latpred.load(model=Recurrent(), input="5,6").hash
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method.*:DeprecationWarning")  # torch.compile's own imports
+def test_wrappers_are_taken_off():
+    module = Convolutional()
+    graph = latpred.load(model=module, input="3,32,32")
+    assert latpred.load(model=nn.DataParallel(module), input="3,32,32").hash == graph.hash
+    assert latpred.load(model=torch.compile(module), input="3,32,32").hash == graph.hash
+
+
+def test_hooks_run():
+    module = nn.Linear(4, 4)
+    module.register_forward_hook(lambda module, arguments, result: result.relu())
+    module.register_forward_pre_hook(lambda module, arguments: (arguments[0] * 2,))
+    assert list(latpred.load(model=module, input="4").operators) == ["linear", "mul", "relu"]
+
+
+class Lightning(nn.Module):
+    """What a LightningModule is for us: methods and an object with a way back, besides forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 4), nn.ReLU())
+        self.trainer = {"module": self}
+
+    def forward(self, batch, *, scale: float = 1.0):
+        return self.net(batch) * scale
+
+    def training_step(self, batch, index):
+        raise AssertionError("never called")
+
+
+def test_lightning_like_module_with_a_keyword():
+    graph = latpred.load(model=Lightning(), input={"batch": "8", "scale": 2.0}, batch=3)
+    assert graph.outputs[0].shape == (3, 4)
+    assert graph.operators["mul"] == 1
+
+
+def test_weights_are_not_copied():
+    # 32 GB, were it copied.
+    module = nn.Linear(8, 1_000_000_000, bias=False, device="meta")
+    assert latpred.load(model=module, input="8").num_parameters == 8_000_000_000
+
+
+@pytest.mark.parametrize("make", [Choosing, Masking])
+def test_what_content_decides_is_refused(make, capfd):
+    with pytest.raises(latpred.ModelFileError) as caught:
+        latpred.load(model=make(), input="3")
+    assert "depends on the content of its tensors" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_errors_in_forward_are_one_sentence():
+    with pytest.raises(
+        latpred.ShapeError, match=r"forward of Convolutional fails on x tensor \[2, 3, 2, 2\]: "
+    ) as caught:
+        latpred.load(model=Convolutional(), input="3,2,2", batch=2)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "sizes", "words"),
+    [
+        (Convolutional(), None, r"Convolutional needs input=: it has forward\(x\); give"),
+        (Decoder(), {"ids": "3"}, r"names 'ids', which it does not take: Decoder has forward\(input_ids, "),
+        (Decoder(), {"attention_mask": "3"}, "leaves out 'input_ids'"),
+        (nn.Bilinear(2, 3, 4), "2", r"Bilinear needs 2: it has forward\(input1, input2\); give a mapping"),
+        (nn.Bilinear(2, 3, 4), None, "or a mapping {'input1': ..., 'input2': ...}"),
+        (nn.Linear(2, 2), "2:float31", "known types: float32, float16"),
+        (nn.Linear(2, 2), "2,,", "sizes without the batch"),
+        (nn.LazyLinear(2), "2", "lazy parameters"),
+    ],
+)
+def test_input_is_checked_against_forward(module, sizes, words):
+    with pytest.raises(latpred.InvalidArgumentError, match=words):
+        latpred.load(model=module, input=sizes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"model": "net.onnx"}, "the name of a file goes to path="),
+        ({"model": nn.ReLU}, r"make one: model=ReLU\(\.\.\.\)"),
+        ({"model": 3}, "takes a TorchScript module, a torch.nn.Module"),
+        ({"model": nn.ReLU(), "framework": "pytorch"}, "a live model"),
+        ({"model": nn.ReLU(), "path": "net.onnx"}, "exactly one of path="),
+        ({"model": nn.ReLU(), "input": "3", "batch": 0}, "batch must be an integer >= 1"),
+        ({}, "exactly one of path="),
+    ],
+)
+def test_arguments_are_checked(arguments, words):
+    with pytest.raises(latpred.InvalidArgumentError, match=words):
+        latpred.load(**arguments)
+
+
+def test_several_inputs_keep_their_names_and_types():
+    graph = latpred.load(model=Decoder(), input={"attention_mask": "12:bool", "input_ids": "12:int32"}, batch=2)
+    assert [(tensor.name, tensor.dtype, tensor.shape) for tensor in graph.inputs] == [
+        ("input_ids", "int32", (2, 12)),
+        ("attention_mask", "bool", (2, 12)),
+    ]
+
+
+def test_exported_programs_are_read_at_the_asked_batch():
+    module = Convolutional().eval()
+    batch = torch.export.Dim("batch", min=1)
+    program = torch.export.export(module, (torch.zeros(2, 3, 32, 32),), dynamic_shapes=[{0: batch}], strict=False)
+    for size in (1, 5):
+        graph = latpred.load(model=program, batch=size)
+        assert graph.hash == latpred.load(model=module, input="3,32,32", batch=size).hash
+        assert graph.num_parameters == sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_tied_weights_of_an_exported_program_count_once():
+    program = torch.export.export(Decoder().eval(), (torch.zeros(1, 12, dtype=torch.int64),), strict=False)
+    assert latpred.load(model=program).num_parameters == latpred.load(model=Decoder(), input="12").num_parameters
+
+
+def test_a_module_and_its_archive_give_one_graph(tmp_path):
+    module = Convolutional().eval()
+    path = tmp_path / "net.pt2"
+    torch.export.save(torch.export.export(module, (torch.zeros(4, 3, 32, 32),), strict=False), path)
+    from_file, from_module = latpred.load(path, batch=4), latpred.load(model=module, input="3,32,32", batch=4)
+    assert from_file.hash == from_module.hash
+    assert from_file.num_parameters == from_module.num_parameters
+
+
+def test_documents_are_checked():
+    arguments = torch_export.call_arguments(nn.ReLU(), "3", 1)
+    document = torch_export.export(nn.ReLU(), arguments).document
+    with pytest.raises(latpred.ModelFileError, match="9"):
+        _core.read_exported_program(document.replace(b'"major": 8', b'"major": 9'))
+
+
+def test_nothing_of_torch_is_imported_before_it_is_needed():
+    code = (
+        "import sys, latpred\n"
+        "try: latpred.load(model=object())\n"
+        "except latpred.InvalidArgumentError: pass\n"
+        "print(sorted({'torch', 'transformers', 'subprocess', 'keras'} & set(sys.modules)))"
+    )
+    before = subprocess.run(
+        [sys.executable, "-c", code.replace("latpred.load(model=object())", "pass")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert before.stdout == "[]\n"
+    after = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "torch" not in after.stdout

@@ -1,0 +1,170 @@
+"""TorchScript archives, pickled modules, and the child process that reads them."""
+
+import latpred
+import pytest
+import torch
+from latpred.frontends import child
+from torch import nn
+from torch_networks import Convolutional, Recurrent
+
+# torch warns at every use that TorchScript is deprecated; here it is what is read.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(torch.jit|TorchScript).*")
+
+
+class Branching(nn.Module):
+    """Python that only scripting keeps: the branch is taken by an argument's value."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide = nn.Linear(8, 32)
+        self.narrow = nn.Linear(8, 2)
+
+    def forward(self, x, rate: int):
+        if rate > 8000:
+            return self.wide(x)
+        return self.narrow(x)
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("archives")
+    module = Convolutional().eval()
+    torch.jit.save(torch.jit.trace(module, torch.zeros(1, 3, 32, 32)), folder / "traced.pt")
+    torch.jit.save(torch.jit.script(module), folder / "scripted.pt")
+    torch.jit.save(torch.jit.script(Branching()), folder / "branching.pt")
+    torch.jit.save(torch.jit.script(Recurrent()), folder / "recurrent.pt")
+    torch.save(module, folder / "pickled.pt")
+    torch.save({"epoch": 3, "model": module}, folder / "checkpoint.pt")
+    torch.save({"epoch": 3}, folder / "numbers.pt")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["traced.pt", "scripted.pt"])
+def test_archive_equals_its_module(archives, name):
+    graph = latpred.load(archives / name, input="3,32,32", batch=4)
+    live = latpred.load(model=Convolutional(), input="3,32,32", batch=4)
+    assert graph.operators == live.operators
+    assert (graph.macs, graph.num_parameters, graph.num_statistics) == (
+        live.macs,
+        live.num_parameters,
+        live.num_statistics,
+    )
+    (warning,) = graph.warnings
+    assert "TorchScript is deprecated" in warning
+    assert latpred.predict(archives / name, input="3,32,32", batch=4).latency_ms > 0
+
+
+def test_recurrent_layers_stay_whole(archives):
+    graph = latpred.load(archives / "recurrent.pt", input="5,6", batch=2)
+    assert graph.macs == latpred.load(model=Recurrent(), input="5,6", batch=2).macs
+
+
+def test_branches_are_taken_by_plain_arguments(archives):
+    macs = [latpred.load(archives / "branching.pt", input={"x": "8", "rate": rate}).macs for rate in (16000, 8000)]
+    assert macs == [8 * 32, 8 * 2]
+
+
+def test_live_scripts_are_read_in_this_process():
+    graph = latpred.load(model=torch.jit.script(Convolutional()), input="3,32,32")
+    assert graph.macs == latpred.load(model=Convolutional(), input="3,32,32").macs
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "words"),
+    [
+        (None, latpred.InvalidArgumentError, r"needs input=: it has forward\(x, rate\)"),
+        ("8", latpred.InvalidArgumentError, "needs 2"),
+        ({"x": "7", "rate": 1}, latpred.ShapeError, r"fails on x tensor \[1, 7\], rate 1"),
+    ],
+)
+def test_archives_say_what_they_take(archives, sizes, error, words):
+    with pytest.raises(error, match=words) as caught:
+        latpred.load(archives / "branching.pt", input=sizes)
+    assert "\n" not in str(caught.value)
+
+
+def test_pickles_are_refused_unless_allowed(archives):
+    with pytest.raises(latpred.ModelFileError, match=r"torch_networks\.Convolutional") as caught:
+        latpred.load(archives / "pickled.pt", input="3,32,32")
+    assert "allow_pickle=True" in str(caught.value)
+    live = latpred.load(model=Convolutional(), input="3,32,32")
+    for name in ("pickled.pt", "checkpoint.pt"):
+        assert latpred.load(archives / name, input="3,32,32", allow_pickle=True).hash == live.hash
+
+
+def test_pickles_without_their_class_are_one_sentence(archives, monkeypatch):
+    monkeypatch.setattr("sys.path", [entry for entry in __import__("sys").path if not entry.endswith("tests/python")])
+    with pytest.raises(latpred.ModelFileError, match="No module named 'torch_networks'") as caught:
+        latpred.load(archives / "pickled.pt", input="3,32,32", allow_pickle=True)
+    assert caught.value.path == str(archives / "pickled.pt")
+
+
+def test_damaged_archives_are_one_sentence(archives, tmp_path):
+    content = (archives / "scripted.pt").read_bytes()
+    damaged = tmp_path / "damaged.pt"
+    damaged.write_bytes(content.replace(b"forward", b"f0rward"))
+    with pytest.raises(latpred.LatpredError) as caught:
+        latpred.load(damaged, input="3,32,32")
+    assert "\n" not in str(caught.value)
+
+
+def hang(request):
+    while True:
+        pass
+
+
+def die(request):
+    import os
+    import sys
+
+    print("the last words", file=sys.stderr, flush=True)
+    os._exit(3)
+
+
+def shout(request):
+    print("x" * 1_000_000)
+    return child.Reply(b"\0\n\xff" * 1_000_000, {"package": request["package"]})
+
+
+@pytest.fixture
+def frontend(monkeypatch):
+    def row(function, package="json"):
+        made = child.Frontend(f"test_torchscript:{function}", package, "torch", "a test")
+        monkeypatch.setattr(child, "FRONTENDS", {**child.FRONTENDS, "test": made})
+        # The child has its own table: it gets the function by the name of a row that it knows.
+        monkeypatch.setattr(
+            child,
+            "_START",
+            child._START.replace(
+                "from latpred.frontends.child import main;",
+                "from latpred.frontends import child; from latpred.frontends.child import main; "
+                f"child.FRONTENDS = {{'test': child.Frontend('test_torchscript:{function}', 'json', 'x', 'a test')}};",
+            ),
+        )
+
+    return row
+
+
+def test_replies_are_whole_whatever_the_framework_prints(frontend):
+    frontend("shout")
+    reply = child.run("test", {"package": "torch"})
+    assert reply.document == b"\0\n\xff" * 1_000_000
+    assert reply.facts == {"package": "torch"}
+
+
+def test_children_that_hang_are_stopped(frontend):
+    frontend("hang")
+    with pytest.raises(latpred.ModelFileError, match=r"'m\.pt' with json took more than 8 s and was stopped"):
+        child.run("test", {"path": "m.pt"}, timeout_s=8)
+
+
+def test_children_that_die_are_told_with_their_last_words(frontend):
+    frontend("die")
+    with pytest.raises(latpred.ModelFileError, match=r"ended its process with status 3 \(the last words\)"):
+        child.run("test", {"path": "m.pt"})
+
+
+def test_missing_packages_name_the_extra(frontend):
+    frontend("shout", package="no_such_package")
+    with pytest.raises(latpred.MissingDependencyError, match=r'pip install "latpred\[torch\]"'):
+        child.run("test", {})
