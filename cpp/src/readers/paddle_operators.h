@@ -10,6 +10,9 @@ void count_paddle(Assembly& assembly, const std::string& name);
 // Appends what `op` becomes in our operators; one that no table knows becomes OperatorId::unknown.
 void lower_paddle(Assembly& assembly, const PaddleOperator& op);
 
+// The last part of a long name: it stands in the names of all parts that an operator becomes.
+[[nodiscard]] std::string shortened(const std::string& name);
+
 // The element type of a name ("float32") or of a number of VarType.Type; undefined where neither fits.
 [[nodiscard]] DType paddle_dtype(std::string_view name);
 [[nodiscard]] DType paddle_dtype(std::int64_t code);

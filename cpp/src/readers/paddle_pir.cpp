@@ -15,6 +15,9 @@ namespace {
 // The newest form of the file that Paddle 3.3 writes; its keys do not change, operators may.
 constexpr std::int64_t kNewestVersion = 4;
 
+// On average; networks have two or three.
+constexpr std::int64_t kMaxOperandsPerNode = 8;
+
 struct ElementTypeRow {
   std::string_view name;
   DType dtype;
@@ -147,7 +150,7 @@ class PirReader {
       }
       return;
     }
-    lowered.node = node_name(op, lowered);
+    lowered.node = shortened(node_name(op, lowered));
     for (Variables& operand : given) lowered.inputs.push_back({"", std::move(operand)});
     for (const Json& result : op.at("O").array()) {
       lowered.outputs.push_back({"", new_results(result, lowered.name)});
@@ -163,7 +166,11 @@ class PirReader {
   bool read_builtin(const Json& op, const std::string& name, const std::vector<Variables>& given) {
     if (name == "combine") {
       Variables list;
-      for (const Variables& operand : given) list.insert(list.end(), operand.begin(), operand.end());
+      for (const Variables& operand : given) {
+        // Lists of lists would grow without bound.
+        if (operand.size() > 1) source_.fail("a builtin combine puts lists together; it takes tensors");
+        list.insert(list.end(), operand.begin(), operand.end());
+      }
       define(single_result(op, name), std::move(list));
       return true;
     }
@@ -384,7 +391,7 @@ class PirReader {
   Variables new_results(const Json& result, const std::string& op) {
     const std::int64_t id = result.at("%").integer();
     if (id == 0) return {};  // left out
-    return new_values(id, result.at("TT"), op + "_");
+    return new_values(id, result.at("TT"), shortened(op) + "_");
   }
 
   std::int64_t single_result(const Json& op, const std::string& name) const {
@@ -397,7 +404,7 @@ class PirReader {
     if (!values_.emplace(id, std::move(variables)).second) source_.fail(concat("value ", id, " is made twice"));
   }
 
-  std::vector<Variables> operands(const Json& op, const std::string& name) const {
+  std::vector<Variables> operands(const Json& op, const std::string& name) {
     std::vector<Variables> result;
     const Json* list = op.find("I");
     if (list == nullptr) return result;
@@ -412,6 +419,12 @@ class PirReader {
         source_.fail(concat("operator '", name, "' reads value ", id, ", which nothing before it makes"));
       }
       result.push_back(found->second);
+      num_operands_ += static_cast<std::int64_t>(found->second.size());
+    }
+    // A long list that many operators read takes little room in the file and much of it here.
+    if (num_operands_ > kMaxOperandsPerNode * limits_.max_nodes) {
+      source_.fail(concat("its operators read more than ", grouped_digits(kMaxOperandsPerNode * limits_.max_nodes),
+                          " values (max_nodes)"));
     }
     return result;
   }
@@ -429,6 +442,7 @@ class PirReader {
   Assembly assembly_;
   const Source& source_;
   std::unordered_map<std::int64_t, Variables> values_;
+  std::int64_t num_operands_ = 0;
 };
 
 }  // namespace

@@ -142,6 +142,7 @@ class ProgramReader {
       const bool is_result = output.parameter == "Out" || output.parameter == "Y" || output.parameter == "Output";
       if (is_result && !output.names.empty()) lowered.node = output.names.front();
     }
+    lowered.node = shortened(lowered.node);
     count_paddle(assembly_, lowered.name);
     lower_paddle(assembly_, lowered);
   }
