@@ -69,6 +69,11 @@ def onnx_seeds():
 # The fixtures that each fuzzer starts from; a fuzzer of a reader without a row here would start from nothing.
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 FIXTURE_PATTERNS: dict[str, tuple[str, ...]] = {
+    "paddle_pir": ("paddle/*.json",),
+    "paddle_program": ("paddle/*.pdmodel",),
+    "exported_program": ("torch/*.pt2",),
+    "keras": ("keras/*.keras",),
+    "hdf5": ("keras/*.h5",),
     "tensorflow": ("tensorflow/*/saved_model.pb", "tensorflow/*.pb"),
 }
 

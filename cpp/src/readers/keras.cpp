@@ -59,6 +59,10 @@ Program read_keras(const Source& source, const ReaderLimits& limits) {
                concat("Keras archive", version.empty() ? "" : " of ", version), concat("keras ", version));
 }
 
+Program read_keras_config(const Source& source, const ReaderLimits& limits) {
+  return lower(source, limits, source.content, "Keras config", "keras");
+}
+
 Program read_keras_hdf5(const Source& source, const ReaderLimits& limits) {
   const Hdf5RootAttributes attributes(source);
   const std::optional<std::string> config = attributes.text("model_config");

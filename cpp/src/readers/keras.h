@@ -10,6 +10,9 @@ namespace latpred::readers {
 // config. Throws UnsupportedOperatorError, with layer and class, for what only Keras itself can tell.
 [[nodiscard]] Program read_keras(const Source& source, const ReaderLimits& limits);
 
+// The config alone: the config.json of an archive that has been unpacked.
+[[nodiscard]] Program read_keras_config(const Source& source, const ReaderLimits& limits);
+
 // A whole model in HDF5, as Keras wrote before version 3: the same config in an attribute.
 [[nodiscard]] Program read_keras_hdf5(const Source& source, const ReaderLimits& limits);
 

@@ -228,6 +228,18 @@ VariableId Call::cast(VariableId x, DType dtype) {
   return make(OperatorId::cast, {x}, {{"to", static_cast<std::int64_t>(dtype)}}, "cast");
 }
 
+void Call::cast_inputs() {
+  if (is_operation(layer_)) return;
+  const auto cast_all = [&](Argument& argument) {
+    for (VariableId& id : argument.tensors) {
+      const DType found = network_.probe().dtype(id);
+      if (found != compute_dtype_ && dtype_row(found).is_floating) id = cast(id, compute_dtype_);
+    }
+  };
+  for (Argument& argument : arguments_.positional) cast_all(argument);
+  for (auto& [name, argument] : arguments_.named) cast_all(argument);
+}
+
 Variables Call::call_inner(const Json& layer, const std::string& name, Arguments arguments) {
   return network_.call(layer, concat(path_, "/", name), suffix_, std::move(arguments));
 }

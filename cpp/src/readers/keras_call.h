@@ -93,6 +93,9 @@ class Call {
   VariableId activate(VariableId x, std::string_view key = "activation");
   VariableId apply_function(VariableId x, std::string_view name);
 
+  // Layers take real numbers in their compute type, whatever type they come in.
+  void cast_inputs();
+
   // A layer inside this one, called on `arguments`.
   Variables call_inner(const Json& layer, const std::string& name, Arguments arguments);
   // The calls of a layer inside this one that takes its config as its own.

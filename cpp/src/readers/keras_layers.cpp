@@ -51,9 +51,14 @@ bool is_of_keras(const Json& layer) {
   return false;
 }
 
+// HDF5 files name no modules; there an operation has no setting of a layer's.
 bool is_operation(const Json& layer) {
   const std::string_view module = module_of(layer);
-  return starts_with_package(module, "keras.src.ops") || starts_with_package(module, "keras.ops");
+  if (!module.empty()) {
+    return starts_with_package(module, "keras.src.ops") || starts_with_package(module, "keras.ops");
+  }
+  const Json& config = config_of(layer);
+  return config.is_object() && config.find("trainable") == nullptr && operations().contains(class_of(layer));
 }
 
 bool is_functional(const Json& layer) {

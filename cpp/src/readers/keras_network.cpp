@@ -149,14 +149,17 @@ Arguments arguments_of(const Json& call, const Resolve& resolve) {
   return result;
 }
 
-// The tensors in a network's list, dictionary or single name of inputs or outputs.
+// The tensors in a network's list, dictionary or single name of inputs or outputs. Keras takes the entries of a
+// dictionary in the order of their keys.
 void collect_ends(const Json& json, const std::string& key, std::vector<std::pair<std::string, Reference>>& result) {
   if (is_reference(json)) {
     result.emplace_back(key, reference_of(json));
   } else if (json.is_array()) {
     for (const Json& item : json.array()) collect_ends(item, "", result);
   } else {
-    for (const auto& [name, item] : json.object()) collect_ends(item, name, result);
+    std::map<std::string_view, const Json*> sorted;
+    for (const auto& [name, item] : json.object()) sorted.emplace(name, &item);
+    for (const auto& [name, item] : sorted) collect_ends(*item, std::string(name), result);
   }
 }
 
@@ -305,6 +308,7 @@ Variables Network::call(const Json& layer, const std::string& path, const std::s
             "its class is none of Keras's own that are read here; through Keras itself it is read where "
             "the class is registered (keras.saving.register_keras_serializable)");
       }
+      one.cast_inputs();
       results = lower(one);
     } catch (Error& error) {
       if (!error.data().path.empty()) throw;

@@ -1,0 +1,7 @@
+#include "readers/keras.h"
+
+#include "reader_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return latpred::fuzz_reader(latpred::readers::read_keras_hdf5, "fuzz.h5", data, size);
+}

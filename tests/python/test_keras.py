@@ -1,0 +1,105 @@
+"""Keras networks, read from their config: every number equals what Keras itself counts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from latpred import ModelFileError, UnsupportedOperatorError, _core
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "keras"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+
+# Files with an open size.
+SIZES = {"recurrent": (7,)}
+
+# Convolutions, MACs, parameters, statistics: what other frameworks give for the same network.
+APPLICATIONS = {
+    "mobilenetv2.keras": (52, 300_774_272, 3_504_872, 34_112),
+    "mobilenetv2_keras2.h5": (52, 300_774_272, 3_504_872, 34_112),
+    "resnet50.keras": (53, 3_857_973_248, 25_583_592, 53_120),
+    "vgg16.keras": (13, 15_470_264_320, 138_357_544, 0),
+    "densenet121.keras": (120, 2_834_161_664, 7_978_856, 83_648),
+    "xception.keras": (74, 8_357_403_496, 22_855_952, 54_528),
+}
+
+
+def read(name, batch=1):
+    program = _core.read_program(str(FOLDER / name))
+    size = SIZES.get(name.split("_")[0].split(".")[0])
+    return _core.resolve(program, batch, (size, None) if size else None)
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_true_numbers(name):
+    convolutions, macs, parameters, statistics = APPLICATIONS[name]
+    graph = read(name)
+    assert sum(node.operator == "conv" for node in graph.nodes) == convolutions
+    assert graph.macs == macs
+    assert graph.num_parameters == parameters
+    assert graph.num_statistics == statistics
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_numbers_are_those_that_keras_counts(name):
+    graph = read(name)
+    assert graph.num_parameters == EXPECTED[name]["num_parameters"]
+    assert graph.num_statistics == EXPECTED[name]["num_statistics"]
+    assert not graph.warnings
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_batch(name):
+    one, eight = read(name), read(name, 8)
+    assert eight.macs == 8 * one.macs
+    shapes = [[8 if size is None else size for size in shape] for shape in EXPECTED[name]["outputs"]]
+    assert [list(tensor.shape) for tensor in eight.outputs] == shapes
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if "_torch" in name])
+def test_backends_save_the_same_network(name):
+    other = name.replace("_torch", "")
+    assert read(name).hash == read(other).hash
+
+
+def test_containers_hold_the_same_network():
+    assert read("sequential.keras").hash == read("sequential.h5").hash
+    assert read("transformer.keras").hash == read("transformer.h5").hash
+    assert read("mobilenetv2.keras").macs == read("mobilenetv2_keras2.h5").macs
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("refused.weights.h5", "holds weights only (2 layers), no graph"),
+        ("refused_keras2_weights.h5", "holds weights only (3 layers), no graph"),
+    ],
+)
+def test_weights_are_refused(name, words):
+    with pytest.raises(ModelFileError) as info:
+        read(name)
+    assert words in str(info.value)
+    assert "model.save('m.keras')" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("refused_lambda.keras", "layer 'lambda' (Lambda): a Lambda layer is Python code in the file"),
+        ("refused_custom.keras", "layer 'doubled' (Doubled): its class is none of Keras's own"),
+    ],
+)
+def test_layers_of_others_are_named(name, words):
+    with pytest.raises(UnsupportedOperatorError) as info:
+        read(name)
+    assert words in str(info.value)
+
+
+@pytest.mark.parametrize("name", ["sequential.keras", "sequential.h5"])
+def test_truncated_files_are_refused(name, tmp_path):
+    content = (FOLDER / name).read_bytes()
+    path = tmp_path / name
+    for size in range(8, len(content) - 64, 199):
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelFileError):
+            _core.read_program(str(path))
