@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from latpred.tables import Column, Table, number_column, scaled, text_column
@@ -69,6 +70,11 @@ def line(graph: Graph) -> str:
     )
 
 
+def unknown_operators(graph: Graph) -> dict[str, int]:
+    """How often each operator occurs that no table knows, under the name that the file gives it."""
+    return dict(Counter(node.source_operator for node in graph.nodes if node.operator == "unknown"))
+
+
 def facts(graph: Graph) -> list[tuple[str, str]]:
     """What one wants to know first, as pairs of words."""
     source = graph.source
@@ -77,11 +83,13 @@ def facts(graph: Graph) -> list[tuple[str, str]]:
     histogram = sorted(graph.operators.items(), key=lambda item: (-item[1], item[0]))
     pairs = [
         ("network", name(graph)),
+        ("framework", source.framework),
         ("source", origin),
         ("batch", str(graph.batch)),
         ("inputs", inputs_text(graph)),
         ("outputs", outputs_text(graph)),
         ("nodes", f"{len(graph)}: " + ", ".join(f"{operator} {count}" for operator, count in histogram)),
+        ("unknown operators", ", ".join(f"{operator} {count}" for operator, count in unknown_operators(graph).items())),
         ("MACs", scaled(graph.macs)),
         ("FLOPs", scaled(graph.flops)),
         ("parameters", scaled(graph.num_parameters)),

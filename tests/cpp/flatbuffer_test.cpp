@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ void read_all(const std::string& content) {
   const FlatTable root = buffer.root();
   (void)root.text(1);
   (void)root.numbers<std::int32_t>(2);
-  (void)root.table(3)->text(0);
+  (void)root.table(3).value().text(0);
   const FlatTables tables = root.tables(5);
   for (std::size_t i = 0; i < tables.size(); ++i) (void)tables.at(i).text(0);
 }
@@ -103,8 +104,7 @@ TEST(Flatbuffer, TextMustBeUtf8) {
 
 // A thousand tables that are one, which points at a megabyte: a gigabyte to copy.
 TEST(Flatbuffer, SharedPartsDoNotMultiply) {
-  const std::string content =
-      Flat().numbers<std::int32_t>(0, std::vector<std::int32_t>(100'000)).file("TEST");
+  const std::string content = Flat().numbers<std::int32_t>(0, std::vector<std::int32_t>(100'000)).file("TEST");
   const Source source{"m.bin", content};
   const Flatbuffer buffer(source);
   EXPECT_EQ(message_of<ModelFileError>([&] {

@@ -37,11 +37,14 @@ TEST(Pickle, FollowsNamesThroughTheMemo) {
 }
 
 TEST(Pickle, TellsCallsOfEveryForm) {
-  for (const std::string& content : {"\x80\x02" "cos\nsystem\n(t."s,       // named only
-                                     "(S'ls'\nios\nsystem\n."s,            // INST
-                                     "(cos\nsystem\nS'ls'\no."s,           // OBJ
-                                     "\x80\x02" "cos\nsystem\nU\x02ls\x85R."s,  // REDUCE
-                                     "\x80\x02" "cos\nsystem\n)\x81."s}) {  // NEWOBJ
+  for (const std::string& content : {"\x80\x02"
+                                     "cos\nsystem\n(t."s,         // named only
+                                     "(S'ls'\nios\nsystem\n."s,   // INST
+                                     "(cos\nsystem\nS'ls'\no."s,  // OBJ
+                                     "\x80\x02"
+                                     "cos\nsystem\nU\x02ls\x85R."s,  // REDUCE
+                                     "\x80\x02"
+                                     "cos\nsystem\n)\x81."s}) {  // NEWOBJ
     const PickleSummary summary = scan_pickle(content);
     EXPECT_EQ(summary.classes, Names{"os.system"}) << content;
     EXPECT_TRUE(summary.is_whole) << content;

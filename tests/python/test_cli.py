@@ -66,6 +66,7 @@ def test_inspect(run, tmp_path):
     answer = json.loads(out)
     graph = latpred.load(FILE)
     assert (answer["macs"], answer["hash"], len(answer["nodes"])) == (graph.macs, graph.hash, 5)
+    assert (answer["framework"], answer["unknown_operators"]) == ("onnx", {})
     pytest.importorskip("onnx")
     code, _, _ = run("inspect", FILE, "--batch", 2, "--onnx", tmp_path / "two.onnx")
     assert latpred.load(tmp_path / "two.onnx", batch=2).hash == graph.with_batch(2).hash
