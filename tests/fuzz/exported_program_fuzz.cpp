@@ -1,0 +1,7 @@
+#include "readers/exported_program.h"
+
+#include "reader_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return latpred::fuzz_reader(latpred::readers::read_exported_program, "fuzz.pt2", data, size);
+}
