@@ -70,7 +70,7 @@ def test_recurrent_layers_count_every_gate():
 def test_channels_last_stays_channels_last():
     graph = load("channels_last.json")
     (conv,) = [node for node in graph.nodes if node.operator == "conv"]
-    assert conv.outputs[0].shape == [1, 16, 16, 8]
+    assert conv.outputs[0].shape == (1, 16, 16, 8)
     assert graph.macs == 16 * 16 * 8 * 3 * 9 + 8 * 5
 
 
