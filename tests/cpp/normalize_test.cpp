@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <random>
 #include <set>
 
+#include "normalize/prune.h"
 #include "normalized.h"
 
 namespace latpred::testing {
@@ -237,6 +240,92 @@ TEST(Normalize, KeepsTurnsThatSomethingNeeds) {
   GraphMaker net;  // never turned back
   const auto x = net.node(Id::transpose, {net.input({2, 8, 8, 3})}, {2, 3, 8, 8}, {{"perm", Shape{0, 3, 1, 2}}});
   EXPECT_EQ(left_of(net, {net.node(Id::conv, {x, net.weight({4, 3, 1, 1})}, {2, 4, 8, 8})}).size(), 2U);
+}
+
+// Every dimension has the same size, so that any operator fits behind any other.
+Graph random_graph(unsigned seed) {
+  constexpr std::int64_t kSize = 4;
+  const Shape shape(4, kSize);
+  std::mt19937 random(seed);
+  const auto below = [&](std::size_t count) {
+    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+  };
+  GraphMaker net;
+  std::vector<TensorId> made{net.input(shape), net.input(shape)};
+  const auto any = [&] { return made[made.size() - 1 - below(std::min<std::size_t>(made.size(), 4))]; };
+  const std::vector<double> numbers{0.5, 1, 2, 3, 6, 1.702, 1.41421356, 0.044715};
+  const std::vector<Shape> orders{{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 3, 2}, {0, 2, 1, 3}};
+  for (std::size_t count = 5 + below(40); count > 0; --count) {
+    const TensorId x = any();
+    switch (below(13)) {
+      case 0:
+        made.push_back(net.node(Id::identity, {x}, shape));
+        break;
+      case 1:
+      case 2:
+        made.push_back(net.node(Id::transpose, {x}, shape, {{"perm", orders[below(orders.size())]}}));
+        break;
+      case 3:
+        made.push_back(net.node(Id::sigmoid, {x}, shape));
+        break;
+      case 4:
+        made.push_back(net.node(below(2) == 0 ? Id::mul : Id::add, {x, any()}, shape));
+        break;
+      case 5:
+        made.push_back(
+            net.node(below(2) == 0 ? Id::mul : Id::add, {x, net.number(numbers[below(numbers.size())])}, shape));
+        break;
+      case 6:
+        made.push_back(net.node(Id::softmax, {x}, shape, {{"axis", std::int64_t{-1}}}));
+        break;
+      case 7:
+        made.push_back(net.node(Id::matmul, {x, any()}, shape));
+        break;
+      case 8:
+        made.push_back(net.node(Id::conv, {x, net.weight({kSize, kSize, 1, 1})}, shape));
+        break;
+      case 9:
+        made.push_back(net.node(
+            Id::dequantize_linear,
+            {net.node(Id::quantize_linear, {x, net.number(0.1)}, shape, {}, DType::int8), net.number(0.1)}, shape));
+        break;
+      case 10:
+        made.push_back(net.node(Id::mul, {x, net.node(Id::sigmoid, {x}, shape)}, shape));
+        break;
+      case 11: {
+        const auto k = net.node(Id::transpose, {any()}, shape, {{"perm", orders[2]}});
+        const auto p = net.node(Id::softmax, {net.node(Id::matmul, {x, k}, shape)}, shape);
+        made.push_back(net.node(Id::matmul, {p, any()}, shape));
+        break;
+      }
+      default: {
+        const auto scaled = net.node(Id::mul, {x, net.weight({kSize, 1, 1})}, shape);
+        made.push_back(net.node(Id::add, {scaled, net.weight({kSize, 1, 1})}, shape));
+      }
+    }
+  }
+  std::vector<TensorId> outputs{made.back()};
+  if (below(2) == 0) outputs.push_back(any());
+  if (outputs.back() == outputs.front()) outputs.resize(1);
+  Graph graph = net.build(outputs);
+  prune(graph);  // as resolve does
+  return graph;
+}
+
+TEST(Normalize, RandomGraphsKeepTheirProducts) {
+  std::size_t num_before = 0;
+  std::size_t num_after = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph before = random_graph(seed);
+    const Graph after = normalized(before);
+    num_before += before.nodes.size();
+    num_after += after.nodes.size();
+    // Twice is once.
+    EXPECT_EQ(normalized(after).macs(), after.macs());
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_LT(num_after, num_before);
 }
 
 }  // namespace
