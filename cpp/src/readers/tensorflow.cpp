@@ -154,6 +154,7 @@ Program Lowering::saved_model() {
   const GraphMessage graph = parse_graph(source_, meta.graph);
   read_library(graph.functions);
   Body main;
+  check_size(graph.nodes);
   main.list = parse_nodes(source_, graph.nodes);
   look_up(main);
   const auto nodes = names_of(main);
@@ -181,6 +182,7 @@ Program Lowering::graph_def() {
   if (graph.nodes.empty()) source_.fail("the graph has no nodes; save it again from TensorFlow");
   read_library(graph.functions);
   Body main;
+  check_size(graph.nodes);
   main.list = parse_nodes(source_, graph.nodes);
   look_up(main);
   std::vector<char> is_read(main.list.nodes.size());
@@ -197,7 +199,8 @@ Program Lowering::graph_def() {
   make_inputs(main, names_of(main), {});
   const auto values = walk(main, {});
   for (const Reference end : ends) {
-    for (const VariableId output : values[static_cast<std::size_t>(end.node)]) {
+    const std::int32_t place = main.places[static_cast<std::size_t>(end.node)];
+    for (const VariableId output : values[static_cast<std::size_t>(place)]) {
       if (list(output) == nullptr) assembly_.output(output);
     }
   }

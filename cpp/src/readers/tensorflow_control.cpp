@@ -165,13 +165,14 @@ bool Lowering::count_turns(Node& node, Loop& loop) {
   const Body& condition = *loop.condition;
   std::vector<Reference> open{origin(condition, condition.results.front())};
   std::vector<VariableId> counts;
+  int num_tests = 0;
   while (!open.empty()) {
     const NodeMessage* const test = node_of(condition, open.back());
     open.pop_back();
     if (test == nullptr || !has_inputs(*test, 2)) return false;
+    constexpr int kMostTests = 64;  // a test that is shared is met again
+    if (++num_tests > kMostTests) return false;
     if (test->op == "LogicalAnd") {
-      constexpr std::size_t kMostTests = 64;
-      if (open.size() > kMostTests) return false;
       open.push_back(input_of(condition, *test, 0));
       open.push_back(input_of(condition, *test, 1));
       continue;

@@ -154,6 +154,8 @@ void Lowering::put_in_order(Body& body, const std::vector<Reference>& roots) {
                  node.offset);
   }
   body.order = std::move(order.nodes);
+  body.places.assign(body.list.nodes.size(), -1);
+  for (std::size_t i = 0; i < body.order.size(); ++i) body.places[body.order[i]] = static_cast<std::int32_t>(i);
 }
 
 Body& Lowering::function(const Node& node, std::string_view name) {
@@ -163,6 +165,7 @@ Body& Lowering::function(const Node& node, std::string_view name) {
   Body& body = bodies_[name];
   body.name = found->first;
   body.arguments = found->second.arguments;
+  check_size(found->second.nodes);
   body.list = parse_nodes(source_, found->second.nodes);
   look_up(body);
   put_in_order(body, body.results);
@@ -193,7 +196,8 @@ std::vector<VariableId> Lowering::call(const Node& node, std::string_view name,
 VariableId Lowering::value_of(const Body& body, const std::vector<std::vector<VariableId>>& values,
                               const std::vector<VariableId>& arguments, Reference reference) const {
   if (reference.node < 0) return arguments.at(reference.index);
-  const auto& results = values[static_cast<std::size_t>(reference.node)];
+  const std::int32_t place = body.places[static_cast<std::size_t>(reference.node)];
+  const auto& results = values[static_cast<std::size_t>(place)];
   if (reference.index >= results.size()) {
     const NodeMessage& node = body.list.nodes[static_cast<std::size_t>(reference.node)];
     source_.fail(concat("result ", reference.index, " of node '", node.name, "' (", node.op, ") is read, which has ",
@@ -204,8 +208,7 @@ VariableId Lowering::value_of(const Body& body, const std::vector<std::vector<Va
 }
 
 std::vector<std::vector<VariableId>> Lowering::walk(Body& body, const std::vector<VariableId>& arguments) {
-  std::vector<std::vector<VariableId>> values(body.list.nodes.size());
-  // Of nodes that this version does not know, as many results as someone reads.
+  std::vector<std::vector<VariableId>> values(body.order.size());
   for (const std::size_t index : body.order) {
     const NodeMessage& node = body.list.nodes[index];
     std::vector<VariableId> inputs;
@@ -213,21 +216,16 @@ std::vector<std::vector<VariableId>> Lowering::walk(Body& body, const std::vecto
     for (std::uint32_t i = node.inputs.first; i < node.inputs.second; ++i) {
       inputs.push_back(value_of(body, values, arguments, body.references[i]));
     }
-    values[index] = lower_node(body, node, std::move(inputs));
+    values[static_cast<std::size_t>(body.places[index])] = lower_node(body, node, std::move(inputs));
   }
   return values;
 }
 
 std::vector<VariableId> Lowering::lower_node(const Body& body, const NodeMessage& message,
                                              std::vector<VariableId> inputs) {
-  if (++num_lowered_ > limits_.max_nodes) {
-    source_.fail(
-        concat("graph has more than ", grouped_digits(limits_.max_nodes),
-               " nodes with the functions that it calls, limit ", grouped_digits(limits_.max_nodes), " (max_nodes)"),
-        message.offset);
-  }
   if (const auto given = given_.find(message.offset); given != given_.end()) return {given->second};
   Node node(*this, body, message, std::move(inputs));
+  count_results(node, 1);
   SourceInfo& info = assembly_.program().source;
   ++info.num_nodes;
   ++info.operator_counts[std::string(message.op)];
@@ -325,6 +323,21 @@ void Lowering::note_rearranged(const std::string& key, VariableId variable) {
   if (num_open_blocks_ > 0) return;
   rearranged_.emplace(key, variable);
   fixed_.insert(variable);
+}
+
+void Lowering::count_results(const Node& node, std::size_t count) {
+  num_lowered_ += static_cast<std::int64_t>(count);
+  if (num_lowered_ <= limits_.max_nodes) return;
+  node.fail(concat("is one too many: the graph has more than ", grouped_digits(limits_.max_nodes),
+                   " nodes and results with the functions that it calls, limit ", grouped_digits(limits_.max_nodes),
+                   " (max_nodes)"));
+}
+
+void Lowering::check_size(const std::vector<Message>& nodes) const {
+  const auto count = static_cast<std::int64_t>(nodes.size());
+  if (count <= limits_.max_nodes) return;
+  source_.fail(
+      concat("graph has ", grouped_digits(count), " nodes, limit ", grouped_digits(limits_.max_nodes), " (max_nodes)"));
 }
 
 void Lowering::take_declared(VariableId result) {

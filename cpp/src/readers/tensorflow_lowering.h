@@ -31,8 +31,9 @@ struct Body {
   std::vector<Reference> references;  // by NodeList::inputs
   std::vector<Reference> results;     // of a function
   std::vector<std::string_view> arguments;
-  std::vector<std::size_t> order;  // the nodes that the results need, producers first
-  bool is_active = false;          // being inlined
+  std::vector<std::size_t> order;    // the nodes that the results need, producers first
+  std::vector<std::int32_t> places;  // by node: where it stands in `order`; -1: nowhere
+  bool is_active = false;            // being inlined
 };
 
 // A list of tensors (TensorList*): all that is known of it while the network is read. Its elements stand along the
@@ -101,6 +102,7 @@ class Node {
   const NodeMessage& message_;
   std::vector<VariableId> inputs_;
   std::vector<VariableId> results_;
+  mutable std::optional<std::vector<Message>> declared_;  // once it has been asked for
 };
 
 // Attributes from a list of pairs.
@@ -137,6 +139,8 @@ class Lowering {
   }
   [[nodiscard]] VariableId find_rearranged(const std::string& key) const;
   void note_rearranged(const std::string& key, VariableId variable);
+  // Counts what a node makes, against max_nodes: one node may have as many results as it says.
+  void count_results(const Node& node, std::size_t count);
   // Takes what the file declares of a result that the probe could not tell.
   void take_declared(VariableId result);
 
@@ -152,11 +156,12 @@ class Lowering {
   struct Loop;
 
   void read_library(const std::vector<Message>& functions);
+  void check_size(const std::vector<Message>& nodes) const;
   void look_up(Body& body);
   [[nodiscard]] std::uint32_t result_index(std::string_view op, std::string_view result, std::string_view text,
                                            std::int64_t offset);
   void put_in_order(Body& body, const std::vector<Reference>& roots);
-  // Translates the nodes of `body`: the results of each.
+  // Translates the nodes of `body`: the results of each, in their order.
   std::vector<std::vector<VariableId>> walk(Body& body, const std::vector<VariableId>& arguments);
   [[nodiscard]] VariableId value_of(const Body& body, const std::vector<std::vector<VariableId>>& values,
                                     const std::vector<VariableId>& arguments, Reference reference) const;

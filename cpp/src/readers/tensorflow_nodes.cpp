@@ -117,11 +117,13 @@ std::int64_t Node::integer_of(std::size_t index, std::string_view what) const {
 std::optional<Shape> Node::sizes_of(std::size_t index) const { return lowering_.probe().shape(input(index)); }
 
 std::optional<std::vector<Dimension>> Node::declared(std::size_t index) const {
-  const auto value = find("_output_shapes");
-  if (!value || value->kind != ValueKind::list) return std::nullopt;
-  const std::vector<Message> shapes = parse_list(lowering_.source(), value->content).contents;
-  if (index >= shapes.size()) return std::nullopt;
-  ShapeMessage shape = parse_shape(lowering_.source(), shapes[index]);
+  if (!declared_) {
+    const auto value = find("_output_shapes");
+    const bool has_list = value && value->kind == ValueKind::list;
+    declared_ = has_list ? parse_list(lowering_.source(), value->content).contents : std::vector<Message>{};
+  }
+  if (index >= declared_->size()) return std::nullopt;
+  ShapeMessage shape = parse_shape(lowering_.source(), (*declared_)[index]);
   if (!shape.has_rank) return std::nullopt;
   return std::move(shape.dimensions);
 }
@@ -169,6 +171,7 @@ void Node::append(OperatorId op, std::vector<VariableId> inputs, Attributes attr
 
 std::vector<VariableId> Node::parts(OperatorId op, std::vector<VariableId> inputs, Attributes attributes,
                                     std::size_t num_results) {
+  lowering_.count_results(*this, num_results);
   std::vector<VariableId> results;
   for (std::size_t i = 0; i < num_results; ++i) {
     results.push_back(lowering_.assembly().result(std::string(message_.name)));
@@ -188,6 +191,7 @@ void Node::result(OperatorId op, std::vector<VariableId> inputs, Attributes attr
     results_ = {known};
     return;
   }
+  lowering_.count_results(*this, num_results);
   results_.clear();
   for (std::size_t i = 0; i < num_results; ++i) {
     std::string name(message_.name);

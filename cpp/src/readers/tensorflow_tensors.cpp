@@ -19,6 +19,9 @@ constexpr std::uint32_t kHalfVal = 13;
 constexpr std::uint32_t kUint32Val = 16;
 constexpr std::uint32_t kUint64Val = 17;
 
+// Real content that a size can depend on is short: scales, an epsilon. More is data.
+constexpr std::int64_t kMaxFoldedReals = 64;
+
 struct TypedField {
   DType dtype;
   std::uint32_t number;
@@ -110,7 +113,9 @@ TensorMessage parse_tensor(const Source& source, Message message) {
 }
 
 std::shared_ptr<const Value> decode_value(const Source& source, const TensorMessage& tensor) {
-  if (tensor.num_elements > kMaxFoldedElements || bits_of_element(tensor.dtype) < 8) return nullptr;
+  if (bits_of_element(tensor.dtype) < 8) return nullptr;
+  const bool is_real = dtype_row(tensor.dtype).is_floating;
+  if (tensor.num_elements > (is_real ? kMaxFoldedReals : kMaxFoldedElements)) return nullptr;
   const auto count = static_cast<std::size_t>(tensor.num_elements);
   std::vector<std::uint64_t> words =
       tensor.raw.empty() ? typed_words(source, tensor) : packed_words(tensor.dtype, tensor.raw);
