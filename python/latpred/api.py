@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._core import Graph
-from latpred.errors import InvalidArgumentError
-from latpred.frontends import FILE_FRONTENDS
+from latpred.errors import InvalidArgumentError, MissingDependencyError, UnsupportedOperatorError
+from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
 from latpred.request import check_flag, check_text, make_request
@@ -224,15 +224,31 @@ class _Opened:
         self.file = _core.sniff_path(name, framework)
         self.input = input
         self.allow_pickle = allow_pickle
+        self.unsupported: UnsupportedOperatorError | None = None
         # Of the kinds that neither side reads, read_program says what they are.
-        self.program = None if self.file.kind in FILE_FRONTENDS else _core.read_program(name, framework)
+        self.program = None if self.file.kind in FILE_FRONTENDS else self._read(name, framework)
+
+    def _read(self, name: bytes, framework: str) -> _core.Program | None:
+        try:
+            return _core.read_program(name, framework)
+        except UnsupportedOperatorError as error:
+            # A class that only its framework knows; where that is missing, the first message says more.
+            if self.file.kind not in FALLBACK_FRONTENDS:
+                raise
+            self.unsupported = error
+            return None
 
     def at(self, batch: int) -> Graph:
         if self.program is not None:
             return _resolve(self.program, batch, self.input)
         from latpred.frontends import models
 
-        live = models.read_file(self.file, self.input, batch, allow_pickle=self.allow_pickle)
+        try:
+            live = models.read_file(self.file, self.input, batch, allow_pickle=self.allow_pickle)
+        except MissingDependencyError as error:
+            if self.unsupported is None:
+                raise
+            raise MissingDependencyError(f"{self.unsupported}; {error}") from error
         return _resolve(live.program, batch, None if live.is_sized else self.input)
 
 

@@ -355,6 +355,8 @@ TEST(Keras, RefusesWhatContradictsItself) {
        "is open, and the sizes of its weights follow from it"},
       {"wrong rank", sequential("[null,4]", {layer("Conv2D", R"("name":"c","filters":1,"kernel_size":1)")}),
        "has 2 dimensions, expected 4"},
+      {"lambda", sequential("[null,4]", {layer("Lambda", R"("name":"code")")}),
+       "Python code in the file, which is never run"},
       {"two weights for one",
        functional(
            {input_layer("[null,4]"), layer("Dense", R"("name":"d","units":3)",
@@ -375,8 +377,6 @@ TEST(Keras, LeavesToKerasWhatOnlyItKnows) {
   const std::vector<Refusal> cases{
       {"custom", sequential("[null,4]", {layer("Dense", R"("name":"mine")", "", "acme.layers")}),
        "layer 'mine' (Dense): its class is none of Keras's own"},
-      {"lambda", sequential("[null,4]", {layer("Lambda", R"("name":"code")")}),
-       "Python code in the file, which is never run"},
       {"function", sequential("[null,4]", {layer("Activation", R"("name":"a","activation":"sillu")")}),
        "did you mean 'silu'?"},
       {"quantised",

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from latpred import ModelFileError, UnsupportedOperatorError, _core
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "keras"
@@ -69,7 +68,7 @@ def test_containers_hold_the_same_network():
 
 
 @pytest.mark.parametrize(
-    "name, words",
+    ("name", "words"),
     [
         ("refused.weights.h5", "holds weights only (2 layers), no graph"),
         ("refused_keras2_weights.h5", "holds weights only (3 layers), no graph"),
@@ -82,17 +81,16 @@ def test_weights_are_refused(name, words):
     assert "model.save('m.keras')" in str(info.value)
 
 
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        ("refused_lambda.keras", "layer 'lambda' (Lambda): a Lambda layer is Python code in the file"),
-        ("refused_custom.keras", "layer 'doubled' (Doubled): its class is none of Keras's own"),
-    ],
-)
-def test_layers_of_others_are_named(name, words):
-    with pytest.raises(UnsupportedOperatorError) as info:
-        read(name)
-    assert words in str(info.value)
+def test_code_is_refused():
+    with pytest.raises(ModelFileError, match=r"layer 'lambda' \(Lambda\): a Lambda layer is Python code in the file"):
+        read("refused_lambda.keras")
+
+
+def test_layers_of_others_are_named():
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"layer 'doubled' \(Doubled\): its class is none of Keras's own"
+    ):
+        read("refused_custom.keras")
 
 
 @pytest.mark.parametrize("name", ["sequential.keras", "sequential.h5"])

@@ -300,7 +300,7 @@ Variables Network::call(const Json& layer, const std::string& path, const std::s
     try {
       Call one(*this, layer, path, suffix, std::move(arguments));
       if (class_of(layer) == "Lambda") {
-        one.unsupported("a Lambda layer is Python code in the file, which is never run; give it a class of its own");
+        one.fail("a Lambda layer is Python code in the file, which is never run; give it a class of its own");
       }
       const Lower lower = find_layer(layer);
       if (lower == nullptr) {

@@ -14,3 +14,9 @@ FILE_FRONTENDS: Mapping[str, str] = {
     "torch_module": "pickled",
     "hf_folder": "huggingface",
 }
+
+# Kinds that a compiled reader takes but for layers that it does not know -> the row that loads them with the framework.
+FALLBACK_FRONTENDS: Mapping[str, str] = {
+    "keras": "keras",
+    "hdf5": "keras",
+}

@@ -61,6 +61,13 @@ FRONTENDS: Mapping[str, Frontend] = {
     "torchscript": Frontend("latpred.frontends.torchscript:capture", "torch", "torch", "a TorchScript archive"),
     "pickled": Frontend("latpred.frontends.pickled:capture", "torch", "torch", "a pickled module"),
     # Offline: reading a folder neither asks a server nor runs what the folder brings.
+    "keras": Frontend(
+        "latpred.frontends.keras:capture",
+        "keras",
+        "keras",
+        "a Keras file with classes of its own",
+        {"KERAS_BACKEND": "torch"},
+    ),
     "huggingface": Frontend(
         "latpred.frontends.huggingface:capture",
         "transformers",

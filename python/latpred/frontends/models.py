@@ -15,7 +15,7 @@ from typing import Any
 
 from latpred import _core
 from latpred.errors import InvalidArgumentError, ModelFileError
-from latpred.frontends import FILE_FRONTENDS, child
+from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS, child
 
 # Captures switch global flags of torch and the module's own; one at a time.
 _CAPTURING = Lock()
@@ -110,12 +110,13 @@ def _program(document: bytes, weights: Mapping[str, str], name: str, warnings: S
 
 
 def read_file(file: Any, input: Any, batch: int, *, allow_pickle: bool) -> LiveProgram:
-    """What a file of one of FILE_FRONTENDS says; `file`: from _core.sniff_path."""
+    """What a file of one of FILE_FRONTENDS or FALLBACK_FRONTENDS says; `file`: from _core.sniff_path."""
     if file.kind == "torch_module" and not allow_pickle:
         raise ModelFileError(file.message, path=file.path)
     sizes = (
         dict(input) if isinstance(input, Mapping) else input if isinstance(input, (str, type(None))) else list(input)
     )
-    reply = child.run(FILE_FRONTENDS[file.kind], {"path": file.path, "input": sizes, "batch": batch})
+    frontend = FILE_FRONTENDS.get(file.kind) or FALLBACK_FRONTENDS[file.kind]
+    reply = child.run(frontend, {"path": file.path, "input": sizes, "batch": batch})
     facts = reply.facts
     return LiveProgram(_program(reply.document, facts["weights"], file.path, facts["warnings"]), is_sized=True)
