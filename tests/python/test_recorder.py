@@ -5,7 +5,7 @@ import json
 import latpred
 import pytest
 import torch
-from latpred.frontends import recorder, torch_export
+from latpred.frontends import aten_document, recorder, torch_export
 from latpred.frontends.aten_document import AtenDocument, CannotRecordError
 from torch import nn
 from torch_networks import CAPTURED, Choosing
@@ -117,6 +117,18 @@ def test_arguments_without_a_word_are_refused():
         document.add_call(torch.ops.aten.dropout.default, (torch.zeros(2), torch.Generator()), {}, torch.zeros(2))
     with pytest.raises(CannotRecordError, match="layout"):
         document.add_user_input("x", torch.eye(2).to_sparse())
+
+
+def test_codes_are_those_of_torch():
+    from torch._export.serde import serialize
+
+    def codes(table):
+        return {name: code.value for name, code in table.items()}
+
+    assert aten_document.SCHEMA_VERSION == serialize.SCHEMA_VERSION
+    assert codes(serialize._TORCH_TO_SERIALIZE_DTYPE) == aten_document.DTYPE_CODES
+    assert codes(serialize._TORCH_TO_SERIALIZE_MEMORY_FORMAT) == aten_document.MEMORY_FORMAT_CODES
+    assert codes(serialize._TORCH_TO_SERIALIZE_LAYOUT).items() >= aten_document.LAYOUT_CODES.items()
 
 
 def test_infinite_numbers_are_written_as_pt2_writes_them():

@@ -99,12 +99,12 @@ def test_pickles_without_their_class_are_one_sentence(archives, monkeypatch):
     assert caught.value.path == str(archives / "pickled.pt")
 
 
-def test_damaged_archives_are_one_sentence(archives, tmp_path):
-    content = (archives / "scripted.pt").read_bytes()
-    damaged = tmp_path / "damaged.pt"
-    damaged.write_bytes(content.replace(b"forward", b"f0rward"))
-    with pytest.raises(latpred.LatpredError) as caught:
-        latpred.load(damaged, input="3,32,32")
+def test_cut_off_archives_are_one_sentence(archives, tmp_path):
+    cut = tmp_path / "cut.pt"
+    cut.write_bytes((archives / "scripted.pt").read_bytes()[:-2000])
+    with pytest.raises(latpred.ModelFileError) as caught:
+        latpred.load(cut, input="3,32,32")
+    assert "cut.pt" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -12,11 +12,44 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._export.serde import serialize
 from torch._subclasses.fake_tensor import FakeTensor
 
 # The only calls that export leaves out where nothing uses them.
 _DROPPED_UNUSED = ("torch.ops.aten.detach.default",)
+
+
+# The codes of the .pt2 schema (torch/_export/serde/schema.py); importing them from there brings torch's compiler along.
+SCHEMA_VERSION = (8, 20)
+DTYPE_CODES = {
+    torch.uint8: 1,
+    torch.int8: 2,
+    torch.int16: 3,
+    torch.int32: 4,
+    torch.int64: 5,
+    torch.float16: 6,
+    torch.float32: 7,
+    torch.float64: 8,
+    torch.complex32: 9,
+    torch.complex64: 10,
+    torch.complex128: 11,
+    torch.bool: 12,
+    torch.bfloat16: 13,
+    torch.uint16: 28,
+    torch.float8_e4m3fn: 29,
+    torch.float8_e5m2: 30,
+    torch.float8_e4m3fnuz: 31,
+    torch.float8_e5m2fnuz: 32,
+    torch.float8_e8m0fnu: 33,
+    torch.uint32: 34,
+    torch.uint64: 35,
+}
+LAYOUT_CODES = {torch.sparse_coo: 1, torch.sparse_csr: 2, torch.sparse_csc: 3, torch.strided: 7}
+MEMORY_FORMAT_CODES = {
+    torch.contiguous_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+    torch.preserve_format: 4,
+}
 
 
 class CannotRecordError(Exception):
@@ -85,7 +118,7 @@ class AtenDocument:
             if call.node["target"] not in _DROPPED_UNUSED or not used.isdisjoint(call.makes):
                 used |= call.reads | call.makes
                 kept.append(call.node)
-        major, minor = serialize.SCHEMA_VERSION
+        major, minor = SCHEMA_VERSION
         graph = {
             "inputs": [{"as_tensor": {"name": name}} for name in self.inputs],
             "outputs": outputs,
@@ -202,17 +235,23 @@ def _number(value: float) -> Any:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
+def _dtype(dtype: Any) -> int:
+    if dtype not in DTYPE_CODES:
+        raise CannotRecordError(f"the type {dtype}")
+    return DTYPE_CODES[dtype]
+
+
 def _tensor_meta(tensor: Any) -> dict[str, Any]:
     if tensor.layout is not torch.strided:
         raise CannotRecordError(f"a tensor of layout {tensor.layout}")
     return {
-        "dtype": serialize._TORCH_TO_SERIALIZE_DTYPE[tensor.dtype].value,
+        "dtype": _dtype(tensor.dtype),
         "sizes": [{"as_int": size} for size in tensor.shape],
         "requires_grad": tensor.requires_grad,
         "device": {"type": tensor.device.type, "index": tensor.device.index},
         "strides": [{"as_int": stride} for stride in tensor.stride()],
         "storage_offset": {"as_int": 0},
-        "layout": serialize._TORCH_TO_SERIALIZE_LAYOUT[torch.strided].value,
+        "layout": LAYOUT_CODES[torch.strided],
     }
 
 
@@ -223,8 +262,8 @@ _SCALARS: tuple[tuple[Any, Any], ...] = (
     (float, lambda value: {"as_float": _number(value)}),
     (str, lambda value: {"as_string": value}),
     (type(None), lambda value: {"as_none": True}),
-    (torch.dtype, lambda value: {"as_scalar_type": serialize._TORCH_TO_SERIALIZE_DTYPE[value].value}),
+    (torch.dtype, lambda value: {"as_scalar_type": _dtype(value)}),
     (torch.device, lambda value: {"as_device": {"type": value.type, "index": value.index}}),
-    (torch.memory_format, lambda value: {"as_memory_format": serialize._TORCH_TO_SERIALIZE_MEMORY_FORMAT[value].value}),
-    (torch.layout, lambda value: {"as_layout": serialize._TORCH_TO_SERIALIZE_LAYOUT[value].value}),
+    (torch.memory_format, lambda value: {"as_memory_format": MEMORY_FORMAT_CODES[value]}),
+    (torch.layout, lambda value: {"as_layout": LAYOUT_CODES[value]}),
 )

@@ -13,9 +13,7 @@ from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
-from torch._export.utils import _compiling_state_context
 from torch._subclasses.schema_check_mode import SchemaCheckMode
-from torch.export._trace import _ignore_backend_decomps
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -55,8 +53,25 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
 @contextlib.contextmanager
 def recording(document: AtenDocument) -> Iterator[None]:
     """Inside, operator calls go into `document`, told as torch.export tells them."""
-    with _compiling_state_context(), _ignore_backend_decomps(), enable_python_dispatcher(), Recorder(document):
+    with _as_in_export(), enable_python_dispatcher(), Recorder(document):
         yield
+
+
+@contextlib.contextmanager
+def _as_in_export() -> Iterator[None]:
+    """What torch.export switches while it runs forward: modules ask whether they are exported, and operators take no
+    road of one back end's own.
+    """
+    backends = [torch.backends.mkldnn, torch.backends.nnpack, torch.backends.cudnn]
+    flags = [backend.set_flags(False) for backend in backends]
+    compiling, exporting = torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag
+    torch.compiler._is_compiling_flag = torch.compiler._is_exporting_flag = True
+    try:
+        yield
+    finally:
+        torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag = compiling, exporting
+        for backend, before in zip(backends, flags, strict=True):
+            backend.set_flags(*before)
 
 
 def record(module: Any, arguments: CallArguments) -> Captured:
@@ -83,13 +98,7 @@ def _record(module: Any, arguments: CallArguments) -> Captured:
             if isinstance(value, torch.Tensor):
                 document.add_user_input(name, value)
         _add_weights(document, module)
-        with (
-            mode,
-            _compiling_state_context(),
-            torch.backends.cudnn.flags(enabled=False),
-            enable_python_dispatcher(),
-            Recorder(document),
-        ):
+        with mode, recording(document):
             results = module(*positional, **keyword)
         leaves = [leaf for leaf in pytree.tree_leaves(results) if leaf is not None]
         return Captured(document.finish(leaves), keys, type(module).__name__)

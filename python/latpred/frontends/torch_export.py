@@ -15,7 +15,6 @@ from inspect import Parameter
 from typing import Any
 
 import torch
-from torch._export.serde import serialize
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils import _pytree as pytree
 
@@ -101,6 +100,9 @@ def from_exported_program(program: Any) -> Captured:
 
 def document(program: Any) -> bytes:
     """The model.json of an ExportedProgram, by torch's own serialiser: a live module and its .pt2 read alike."""
+    # Here, not above: it brings torch's compiler with it, twice as much to import as torch itself.
+    from torch._export.serde import serialize
+
     serializer = serialize.GraphModuleSerializer(program.graph_signature, [])
     major, minor = serialize.SCHEMA_VERSION
     fields = {
