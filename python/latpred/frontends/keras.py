@@ -72,8 +72,9 @@ def _refusal(path: str, message: str) -> str:
     first = lines[0]
     unknown = [line for line in lines if any(word in line for word in _UNKNOWN_CLASS_WORDS)]
     if unknown:
+        reason = unknown[0].split(" Full object config")[0]
         return (
-            f"'{path}' has a class that Keras does not know: {unknown[0].split(' Full object config')[0]} Export it where the class is defined: "
+            f"'{path}' has a class that Keras does not know: {reason} Export it where the class is defined: "
             "model.export('folder') writes a SavedModel, which latpred reads"
         )
     if any(word in message for word in _UNSAFE_WORDS):
