@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "mobilenetv2.keras")
         command = [arguments.keras_python, "-c", PEER, path, str(arguments.rounds)]
-        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder).stdout
         peer = json.loads(output.splitlines()[-1])
         times = []
         for _ in range(10 * arguments.rounds):
