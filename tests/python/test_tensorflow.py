@@ -89,7 +89,6 @@ def test_a_static_file_at_another_batch_is_the_one_saved_at_it():
     asked, saved = load("static_1", 8), load("static_8", 8)
     assert asked.macs == saved.macs
     assert [list(output.shape) for output in asked.outputs] == [[8, 20]]
-    assert [list(node.outputs) for node in asked.nodes] == [list(node.outputs) for node in saved.nodes]
     assert asked.hash == saved.hash
 
 
@@ -103,9 +102,10 @@ def test_recurrent_layers_count_every_step():
 
 def test_a_branch_counts_once_and_a_loop_each_turn():
     graph = load("control")
-    # The first branch is decided by the batch: `outer` has two products; three turns of `outer`; one in the last branch,
-    # which depends on data.
-    assert count(graph, "matmul") == 2 + 3 * 2 + 1
+    # The first branch is decided by the batch: `outer` has two products. Then three turns of `outer`, and one product of
+    # the last branch, which depends on data.
+    assert graph.macs == (2 + 3 * 2 + 1) * 8 * 8
+    assert sum(node.repeat for node in graph.nodes if node.operator == "matmul") == 2 + 3 * 2 + 1
     assert graph.num_parameters == 128
 
 

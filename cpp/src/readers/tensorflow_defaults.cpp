@@ -225,9 +225,8 @@ constexpr RegistryRow kRows[] = {
 }  // namespace
 
 const RegistryRow* registry_row(std::string_view op) {
-  const auto* const found =
-      std::lower_bound(std::begin(kRows), std::end(kRows), op,
-                       [](const RegistryRow& row, std::string_view name) { return row.op < name; });
+  const auto is_before = [](const RegistryRow& row, std::string_view name) { return row.op < name; };
+  const auto* const found = std::lower_bound(std::begin(kRows), std::end(kRows), op, is_before);
   return found != std::end(kRows) && found->op == op ? found : nullptr;
 }
 
