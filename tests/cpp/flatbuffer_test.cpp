@@ -52,6 +52,8 @@ TEST(Flatbuffer, AbsentFieldsHaveTheirDefaults) {
     EXPECT_TRUE(root.numbers<float>(field).empty());
     EXPECT_FALSE(root.table(field).has_value());
     EXPECT_EQ(root.tables(field).size(), 0U);
+    EXPECT_NE(message_of<ModelFileError>([&] { (void)root.tables(field).at(0); }).find("entry 0 of a list of 0"),
+              std::string::npos);
   }
 }
 

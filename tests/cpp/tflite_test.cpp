@@ -29,6 +29,7 @@ constexpr std::int32_t kRelu = 19;
 constexpr std::int32_t kSvdf = 27;
 constexpr std::int32_t kCall = 31;
 constexpr std::int32_t kCustom = 32;
+constexpr std::int32_t kPad = 34;
 constexpr std::int32_t kSequenceLstm = 44;
 constexpr std::int32_t kStridedSlice = 45;
 constexpr std::int32_t kIf = 118;
@@ -300,6 +301,11 @@ TEST(Tflite, RefusesWhatDoesNotFit) {
   Lite dangling = one_operator(kRelu, {2, 3});
   dangling.main().apply(0, {99}, {1});
   EXPECT_EQ(refusal(dangling), "'m.tflite' is damaged: tensor 99 is named, subgraph 0 has 2");
+
+  Lite setting = one_operator(kPad, {2, 3});
+  setting.main().operators.clear();
+  setting.main().apply(0, {0, 99}, {1});
+  EXPECT_EQ(refusal(setting), "'m.tflite' is damaged: tensor 99 is named, subgraph 0 has 2");
 
   Lite code = one_operator(kRelu, {2, 3});
   code.main().apply(7, {0}, {1});

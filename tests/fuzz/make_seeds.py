@@ -5,9 +5,12 @@ fixtures of tests/fixtures.
 """
 
 import argparse
+import pickle
 import warnings
+from collections import OrderedDict
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import helper
 
@@ -60,6 +63,18 @@ def structured_models():
     yield "external", helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weight, shape]))
 
 
+def pickle_seeds():
+    """Plain containers, arrays and a class, in every protocol."""
+    values = {
+        "containers": {"a": [1, 2.5, None, True], "b": ({3}, b"x", "text" * 20)},
+        "arrays": {f"layer_{i}": np.zeros((2, 3), np.float32) for i in range(3)},
+        "class": [Path("x"), OrderedDict(a=Path("y"))],
+    }
+    for name, value in values.items():
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            yield f"{name}_{protocol}.pkl", pickle.dumps(value, protocol=protocol)
+
+
 def onnx_seeds():
     for source in (structured_models, node_models):
         for name, model in source():
@@ -75,6 +90,7 @@ FIXTURE_PATTERNS: dict[str, tuple[str, ...]] = {
     "keras": ("keras/*.keras",),
     "hdf5": ("keras/*.h5",),
     "tensorflow": ("tensorflow/*/saved_model.pb", "tensorflow/*.pb"),
+    "tflite": ("tflite/*.tflite",),
 }
 
 
@@ -101,6 +117,7 @@ def main():
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     write(folder / "onnx", onnx_seeds(), MAX_SEED_BYTES)
+    write(folder / "pickle", pickle_seeds(), MAX_SEED_BYTES)
     for name, patterns in FIXTURE_PATTERNS.items():
         write(folder / name, fixture_seeds(patterns), MAX_FIXTURE_BYTES)
 

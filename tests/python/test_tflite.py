@@ -41,7 +41,7 @@ def test_mobilenet_v2_is_exact():
     assert graph.source.framework == "tensorflow"
     assert graph.source.format == "TensorFlow Lite schema 3"
     assert graph.source.producer.startswith("MLIR Converted, for runtime ")
-    assert [tensor.shape for tensor in graph.inputs] == [[1, 224, 224, 3]]
+    assert [tensor.shape for tensor in graph.inputs] == [(1, 224, 224, 3)]
 
 
 @pytest.mark.parametrize("name", ALL)

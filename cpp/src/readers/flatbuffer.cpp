@@ -95,7 +95,7 @@ std::optional<FlatTable> FlatTable::table(int field) const {
 
 FlatTables FlatTable::tables(int field) const {
   const std::string_view content = elements(field, sizeof(std::uint32_t));
-  if (content.empty()) return {};
+  if (content.empty()) return {*buffer_, position_, 0};
   return {*buffer_, static_cast<std::size_t>(buffer_->source().offset_of(content.data())),
           content.size() / sizeof(std::uint32_t)};
 }

@@ -273,8 +273,9 @@ std::string_view TfliteLowering::content_of(const FlatTable& tensor) const {
 }
 
 std::shared_ptr<const Value> TfliteLowering::value_of(const TfliteScope& scope, std::int32_t tensor) const {
-  if (tensor < 0 || scope.is_made(tensor)) return nullptr;
+  if (tensor < 0) return nullptr;
   const FlatTable table = tensor_of(scope, tensor);
+  if (scope.is_made(tensor)) return nullptr;
   const std::string_view content = content_of(table);
   const Shape shape = tflite_shape(source(), table).value_or(Shape{});
   const auto quantization = table.table(kQuantization);
