@@ -144,8 +144,9 @@ class Document {
   void read_ranges() {
     const Json* ranges = json_.find("range_constraints");
     if (ranges == nullptr) return;
-    for (const auto& [symbol, range] : ranges->object()) {
-      const auto bound = [&](std::string_view key) {
+    for (const auto& [symbol, bounds] : ranges->object()) {
+      const Json& range = bounds;  // a lambda cannot capture a structured binding
+      const auto bound = [&range](std::string_view key) {
         const Json* number = range.find(key);
         return number == nullptr || number->is_null() ? std::optional<std::int64_t>() : number->integer();
       };
