@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'Device', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_program', 'resolve', 'runtime', 'runtimes', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'Device', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -39,6 +39,10 @@ class Program:
     """
     What a model file says, before the batch and the sizes are known.
     """
+    def warn(self, text: str) -> None:
+        """
+        Adds what its graphs will say among their warnings.
+        """
     @property
     def inputs(self) -> list[str]:
         """
@@ -250,6 +254,31 @@ class Operator:
         ...
     @property
     def name(self) -> str:
+        ...
+class SniffedFile:
+    """
+    What kind of file a path leads to, told by the content.
+    """
+    @property
+    def advice(self) -> str:
+        ...
+    @property
+    def framework(self) -> str:
+        ...
+    @property
+    def is_native(self) -> bool:
+        ...
+    @property
+    def kind(self) -> str:
+        ...
+    @property
+    def message(self) -> str:
+        ...
+    @property
+    def path(self) -> str:
+        ...
+    @property
+    def what(self) -> str:
         ...
 class GraphBuilder:
     """
@@ -948,6 +977,10 @@ def predictors() -> list[Predictor]:
     """
     The predictor table.
     """
+def read_exported_program(document: str | bytes, weights: collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex | str | None] = {}, name: str = 'model', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
+    """
+    What a document of torch.export says: models/<name>.json of a .pt2 archive, or what a frontend has written like it. weights: name in the state dict -> identity; equal ones, other than None, are one tensor.
+    """
 def read_program(path: str | bytes, framework: str = '', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
     """
     What a model file says. The weights are not read, nothing in the file is executed.
@@ -961,6 +994,10 @@ def runtime(name: str) -> Runtime:
 def runtimes() -> list[Runtime]:
     """
     The runtime table.
+    """
+def sniff_path(path: str | bytes, framework: str = '') -> SniffedFile:
+    """
+    The kind of file at a path; raises where framework contradicts it.
     """
 def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[str]) -> str:
     """
