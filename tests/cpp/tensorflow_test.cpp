@@ -47,8 +47,10 @@ TEST(TensorFlow, ReadsAFrozenGraphWithDefaultsLeftOut) {
       kImage,
       weight("filter", {3, 3, 4, 16}),
       node("other", "NoOp"),
+      node("left_behind", "Identity", {"filter"}),
   }));
   ASSERT_EQ(graph.nodes.size(), 2U);
+  ASSERT_EQ(graph.outputs.size(), 1U);
   EXPECT_EQ(output_of(graph), (Shape{2, 4, 4, 16}));
   EXPECT_EQ(graph.macs(), 2.0 * 4 * 4 * 16 * 3 * 3 * 4);
   EXPECT_EQ(graph.num_parameters(), 3 * 3 * 4 * 16);

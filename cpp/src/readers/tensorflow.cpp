@@ -198,10 +198,14 @@ Program Lowering::graph_def() {
   put_in_order(main, ends);
   make_inputs(main, names_of(main), {});
   const auto values = walk(main, {});
-  for (const Reference end : ends) {
-    const std::int32_t place = main.places[static_cast<std::size_t>(end.node)];
-    for (const VariableId output : values[static_cast<std::size_t>(place)]) {
-      if (list(output) == nullptr) assembly_.output(output);
+  // Freezing leaves reads of weights behind that nobody needs any more.
+  for (const bool takes_stored : {false, true}) {
+    if (!assembly_.program().main.outputs.empty()) break;
+    for (const Reference end : ends) {
+      const std::int32_t place = main.places[static_cast<std::size_t>(end.node)];
+      for (const VariableId output : values[static_cast<std::size_t>(place)]) {
+        if (list(output) == nullptr && assembly_.variable(output).is_stored == takes_stored) assembly_.output(output);
+      }
     }
   }
   return finish();
