@@ -238,6 +238,14 @@ TEST(Tflite, StridedSlicesOfEveryForm) {
   }
 }
 
+TEST(Tflite, SlicesNeedAsManyEndsAsStarts) {
+  Lite model;
+  const std::int32_t x = model.main().tensor({4, 5});
+  const Sizes from{x, model.integers({0, 0}), model.integers({1}), model.integers({1, 1})};
+  model.main().apply(model.code(kStridedSlice), from, {model.main().tensor({1, 1})});
+  EXPECT_EQ(refusal(model), "'m.tflite': operator 'strided_slice_0' (STRIDED_SLICE) has 2 starts and 1 ends");
+}
+
 TEST(Tflite, OperatorsOfOthersAreNamed) {
   for (const auto& [custom, name] : {std::pair("FlexErf", "flex::Erf"), std::pair("MyOp", "custom::MyOp")}) {
     Lite model = one_operator(kRelu, {2, 3});

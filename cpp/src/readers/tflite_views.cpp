@@ -304,6 +304,7 @@ void strided_slice(TfliteNode& node, OperatorId op) {
   const auto shape = node.shape(0);
   if (!begin || !strides || begin->size() != strides->size()) return select_computed(node, masks);
   const std::size_t count = begin->size();
+  if (end && end->size() != count) node.fail(concat("has ", count, " starts and ", end->size(), " ends"));
   if (!end && !has_bit(masks.shrink_mask, 0)) {
     // An end that is computed, from the start and over all axes given, is what ONNX takes as well.
     const bool is_plain =
@@ -336,7 +337,7 @@ void strided_slice(TfliteNode& node, OperatorId op) {
     const std::int64_t step = (*strides)[i];
     if (has_bit(masks.shrink_mask, i)) {
       const std::int64_t start = (*begin)[i];
-      cut.add(at, start, start == -1 ? kToTheEnd : start + 1, 1);
+      cut.add(at, start, start == -1 || start == kToTheEnd ? kToTheEnd : start + 1, 1);
       dropped.push_back(at);
       ++axis;
       continue;

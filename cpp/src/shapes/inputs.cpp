@@ -98,14 +98,20 @@ class BatchAxis {
   std::int64_t size_ = 1;
 };
 
-std::string example_size(const Variable& variable, std::int64_t batch_position) {
+// "224,224,3": what the file declares, in its own order and without the batch.
+std::string example_sizes(const Variable& variable, std::int64_t batch_position) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < variable.dimensions.size(); ++i) {
     if (static_cast<std::int64_t>(i) == batch_position) continue;
     const std::int64_t size = variable.dimensions[i].size;
     words.push_back(size == kUnknownSize ? "128" : std::to_string(size));
   }
-  return concat("\"", variable.name, "\": \"", join(words, ","), ":", dtype_row(variable.dtype).name, "\"");
+  return join(words, ",");
+}
+
+std::string example_size(const Variable& variable, std::int64_t batch_position) {
+  return concat("\"", variable.name, "\": \"", example_sizes(variable, batch_position), ":",
+                dtype_row(variable.dtype).name, "\"");
 }
 
 std::string all_inputs_text(const std::vector<Variable>& inputs, const BatchAxis& axis) {
@@ -123,7 +129,10 @@ void check_names(const std::vector<Variable>& inputs, const InputRequest& reques
   for (const Variable& variable : inputs) names.push_back(variable.name);
   for (const auto& [name, size] : request.by_name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw InvalidArgumentError(unknown_name_message("input", name, names), {.valid = names});
+      std::vector<std::string> declared;
+      for (const Variable& variable : inputs) declared.push_back(declared_text(variable));
+      throw InvalidArgumentError(
+          concat(unknown_name_message("input", name, names), "; the file declares ", join(declared)), {.valid = names});
     }
   }
 }
@@ -160,8 +169,9 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
   const std::size_t num_open = dimensions.size() - (batch_position >= 0 ? 1 : 0);
   const auto mismatch = [&] {
     throw InvalidArgumentError(concat("input ", shape_text(size->sizes), " does not match ", declared_text(variable),
-                                      " in the file",
-                                      batch_position >= 0 ? " (sizes are given without the batch)" : ""));
+                                      " in the file; give ",
+                                      batch_position >= 0 ? "its sizes without the batch" : "its sizes", ", such as \"",
+                                      example_sizes(variable, batch_position), "\""));
   };
   if (size->sizes.size() != num_open) mismatch();
   std::size_t next = 0;
