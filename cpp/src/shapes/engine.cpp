@@ -52,10 +52,11 @@ bool shares_content(OperatorId op) { return op == OperatorId::identity || op == 
 
 }  // namespace
 
-Engine::Engine(const Program& program, const InputSizes& sizes, const Engine* saved)
+Engine::Engine(const Program& program, const InputSizes& sizes, const Engine* saved, const Enlarged* enlarged)
     : program_(program),
       sizes_(sizes),
       saved_(saved),
+      enlarged_(enlarged),
       rebatch_{.saved = sizes.saved_batch,
                .asked = sizes.asked_batch,
                .is_static = sizes.is_static,
@@ -207,8 +208,10 @@ void Engine::apply_rule(const Statement& statement, Rule rule) {
   RuleContext context(statement, std::move(inputs), std::move(saved_inputs), std::move(saved_outputs),
                       saved_ == nullptr ? nullptr : &rebatch_);
   rule(context);
-  for (const std::string& warning : context.warnings()) {
-    graph_.warnings.push_back(concat(name_of(statement), ": ", warning));
+  if (!enlarge(statement, context.outputs())) {  // which settles what its rule was in doubt of
+    for (const std::string& warning : context.warnings()) {
+      graph_.warnings.push_back(concat(name_of(statement), ": ", warning));
+    }
   }
   for (std::size_t i = 0; i < statement.outputs.size(); ++i) {
     if (statement.outputs[i] != kAbsent && !context.outputs()[i].has_shape) {
@@ -219,6 +222,25 @@ void Engine::apply_rule(const Statement& statement, Rule rule) {
   take_declared_types(statement, context.outputs());
   place(statement, std::move(context.outputs()), !is_random(statement.op));
   check_declared(statement);
+}
+
+bool Engine::enlarge(const Statement& statement, std::vector<Known>& outputs) const {
+  if (enlarged_ == nullptr || saved_ == nullptr || statement.outputs.empty()) return false;
+  const auto found = enlarged_->find(statement.outputs[0]);
+  if (found == enlarged_->end()) return false;
+  Known& output = outputs[0];
+  const Shape* saved = saved_->shape_of(statement.outputs[0]);
+  if (saved == nullptr || output.shape != *saved) return false;  // it has grown already
+  output.shape.at(found->second) = rebatch_.asked;
+  output.value = nullptr;
+  (void)element_count(output.shape);
+  return true;
+}
+
+const Shape* Engine::shape_of(VariableId variable) const {
+  if (variable == kAbsent) return nullptr;
+  const Slot& slot = slots_.at(static_cast<std::size_t>(variable));
+  return slot.is_set && slot.known.has_shape ? &slot.known.shape : nullptr;
 }
 
 void Engine::take_declared(const Statement& statement) {

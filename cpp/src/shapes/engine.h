@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "shapes/baked.h"
 #include "shapes/inputs.h"
 #include "shapes/rule.h"
 
@@ -32,9 +33,12 @@ struct Slot {
 class Engine {
  public:
   // `saved`: a finished pass over the same program at the batch that the file was saved with, when that is another.
-  Engine(const Program& program, const InputSizes& sizes, const Engine* saved);
+  // `enlarged`: results that carry the batch though their operators do not say so.
+  Engine(const Program& program, const InputSizes& sizes, const Engine* saved, const Enlarged* enlarged = nullptr);
 
   [[nodiscard]] Graph run();
+  // What this pass found; nullptr where `variable` is absent, was not reached or has no sizes.
+  [[nodiscard]] const Shape* shape_of(VariableId variable) const;
 
  private:
   // engine.cpp: the walk
@@ -43,6 +47,8 @@ class Engine {
   void walk(const Block& block);
   void visit(const Statement& statement);
   void apply_rule(const Statement& statement, Rule rule);
+  // Whether its first output is one of `enlarged_`, which has then been enlarged.
+  bool enlarge(const Statement& statement, std::vector<Known>& outputs) const;
   void take_declared(const Statement& statement);
   void take_declared_types(const Statement& statement, std::vector<Known>& outputs) const;
   void check_declared(const Statement& statement);
@@ -115,6 +121,7 @@ class Engine {
   const Program& program_;
   const InputSizes& sizes_;
   const Engine* saved_;
+  const Enlarged* enlarged_;
   Rebatch rebatch_;
   std::vector<char> needed_;  // by variable: something that is kept reads it
   std::vector<Slot> slots_;   // by variable

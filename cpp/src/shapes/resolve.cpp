@@ -4,6 +4,7 @@
 #include "latpred/normalize.h"
 #include "latpred/shapes.h"
 #include "latpred/text.h"
+#include "shapes/baked.h"
 #include "shapes/engine.h"
 
 namespace latpred {
@@ -37,7 +38,7 @@ Graph resolve_at(const Program& program, const InputSizes& sizes) {
   at_saved.asked = sizes.saved;
   Engine saved(program, at_saved, nullptr);
   (void)saved.run();
-  return Engine(program, sizes, &saved).run();
+  return shapes::run_rebatched(program, sizes, saved);
 }
 
 // torch takes 0 and 1 for sizes of their own kind: a least size of 2 says only that nobody tried 1.
