@@ -43,19 +43,17 @@ def test_batch_is_an_integer_from_one_on(batch):
 
 
 def test_exactly_one_network():
-    with pytest.raises(InvalidArgumentError, match="got neither"):
+    with pytest.raises(InvalidArgumentError, match="got none"):
         latpred.predict()
-    with pytest.raises(InvalidArgumentError, match="got both path= and graph="):
+    with pytest.raises(InvalidArgumentError, match="got path= and graph="):
         latpred.predict(RESNET50, graph=small_network())
-    with pytest.raises(InvalidArgumentError, match="path=, the model file"):
+    with pytest.raises(InvalidArgumentError, match=r"exactly one of path= \(a model file\) and model="):
         latpred.load()
 
 
 def test_what_this_version_lacks_is_said():
-    with pytest.raises(InvalidArgumentError, match=r"not read by latpred .*GraphBuilder"):
+    with pytest.raises(InvalidArgumentError, match=r"model= takes .* got object; .*GraphBuilder"):
         latpred.predict(model=object())
-    with pytest.raises(InvalidArgumentError, match="not read by latpred"):
-        latpred.load(model=object())
     with pytest.raises(InvalidArgumentError, match="calibration= is not part of latpred"):
         latpred.predict(RESNET50, calibration="mine")
 

@@ -57,7 +57,7 @@ def _advice(model: Any) -> str:
         return "a Graph goes to graph="
     if isinstance(model, type):
         return f"make one: model={model.__name__}(...)"
-    return "save it as a file that latpred reads and give path="
+    return "save it as a file that latpred reads and give path=, or build it with latpred.GraphBuilder and give graph="
 
 
 def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
