@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "latpred/text.h"
 #include "operators/attention_sizes.h"
+#include "shapes/broadcast.h"
 #include "shapes/fold.h"
 #include "shapes/rules.h"
 
@@ -93,6 +95,21 @@ void like_query(RuleContext& context) {
   context.set_output(0, context.dtype(0), result);
 }
 
+// q, k, v and a mask that broadcasts to the scores [..., queries, keys].
+void scaled_dot_product_attention(RuleContext& context) {
+  const Shape& query = context.shape(0);
+  const Shape& key = context.shape(1);
+  if (context.has_input(3) && query.size() >= 2 && key.size() >= 2) {
+    Shape scores = query;
+    scores.back() = key[key.size() - 2];
+    if (!broadcasts_to(context.shape(3), scores)) {
+      context.fail(concat("its mask is ", shape_text(context.shape(3)), ", which does not broadcast to the scores ",
+                          shape_text(scores)));
+    }
+  }
+  like_query(context);
+}
+
 }  // namespace
 
 const std::vector<RuleRow>& attention_rules() {
@@ -104,7 +121,7 @@ const std::vector<RuleRow>& attention_rules() {
       {OperatorId::qattention, qattention},
       {OperatorId::linear_attention, linear_attention},
       {OperatorId::flex_attention, like_query},
-      {OperatorId::scaled_dot_product_attention, like_query},
+      {OperatorId::scaled_dot_product_attention, scaled_dot_product_attention},
   };
   return rows;
 }
