@@ -19,9 +19,32 @@ READERS = ROOT / "cpp" / "src" / "readers"
 TARGET = READERS / "aten_defaults.cpp"
 
 # No size and no cost depends on them.
-IGNORED = {"out", "memory_format", "pin_memory", "non_blocking", "sparse_grad", "generator", "layout", "device", "dtype",
-           "cudnn_enabled", "cudnn_enable", "norm", "compute_mode", "sparse", "scale_grad_by_freq", "largest", "sorted",
-           "descending", "accumulate", "requires_grad", "rtol", "atol", "equal_nan", "non_differentiable"}
+IGNORED = {
+    "out",
+    "memory_format",
+    "pin_memory",
+    "non_blocking",
+    "sparse_grad",
+    "generator",
+    "layout",
+    "device",
+    "dtype",
+    "cudnn_enabled",
+    "cudnn_enable",
+    "norm",
+    "compute_mode",
+    "sparse",
+    "scale_grad_by_freq",
+    "largest",
+    "sorted",
+    "descending",
+    "accumulate",
+    "requires_grad",
+    "rtol",
+    "atol",
+    "equal_nan",
+    "non_differentiable",
+}
 
 
 def row_names() -> list[str]:
@@ -38,8 +61,10 @@ def defaults() -> dict[str, dict[str, object]]:
     for base in sorted({name.split(".")[0] for name in row_names()}):
         found: dict[str, dict[str, object]] = {}
         for schema in torch._C._jit_get_schemas_for_operator(f"aten::{base}"):
-            tensors = any(str(argument.type) in ("Tensor", "List[Tensor]", "List[Optional[Tensor]]") for argument in
-                          [*schema.arguments, *schema.returns])
+            tensors = any(
+                str(argument.type) in ("Tensor", "List[Tensor]", "List[Optional[Tensor]]")
+                for argument in [*schema.arguments, *schema.returns]
+            )
             if "out" in schema.overload_name or not tensors:
                 continue
             for argument in schema.arguments:

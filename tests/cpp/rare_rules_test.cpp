@@ -95,6 +95,53 @@ TEST(Classical, labels) {
   EXPECT_EQ(classes.shape(1), (Shape{5, 2}));
 }
 
+TEST(OtherFrameworks, shapes) {
+  const Operand ids({5, 7}, DType::int64);
+  check_cases({
+      {"select", select, {{2, 3, 4}}, {{"axis", number(-2)}, {"index", number(-1)}}, {{2, 4}}},
+      {"windows",
+       sliding_window,
+       {{2, 9}},
+       {{"axis", number(1)}, {"size", number(3)}, {"step", number(2)}},
+       {{2, 4, 3}}},
+      {"strided", as_strided, {{6}}, {{"size", Shape{2, 3}}, {"stride", Shape{1, 2}}}, {{2, 3}}},
+      {"columns", im2col, {{2, 3, 8, 8}}, {{"kernel_shape", Shape{2, 2}}, {"strides", Shape{2, 2}}}, {{2, 12, 16}}},
+      {"to batch",
+       space_to_batch,
+       {{1, 4, 6, 3}},
+       {{"block_shape", Shape{2, 2}}, {"paddings", Shape{0, 0, 1, 1}}},
+       {{4, 2, 4, 3}}},
+      {"from batch",
+       batch_to_space,
+       {{4, 2, 4, 3}},
+       {{"block_shape", Shape{2, 2}}, {"crops", Shape{0, 0, 1, 1}}},
+       {{1, 4, 6, 3}}},
+      {"index in the middle", index, {{2, 3, 4}, Operand::absent(), ids}, {}, {{2, 5, 7, 4}}},
+      {"indices with a gap",
+       index,
+       {{2, 3, 4}, Operand({5}, DType::int64), Operand::absent(), Operand({5}, DType::int64)},
+       {},
+       {{5, 3}}},
+      {"bags", embedding_bag, {{10, 6}, Operand({8}, DType::int64), Operand({3}, DType::int64)}, {}, {{3, 6}}},
+      {"groups", grouped_matmul, {{32, 8}, {4, 8, 16}, Operand({4}, DType::int32)}, {}, {{32, 16}}},
+      {"distances", pairwise_distance, {{2, 5, 3}, {7, 3}}, {}, {{2, 5, 7}}},
+      {"variance", reduce_variance, {{2, 3}}, {{"axes", Shape{1}}, {"keepdims", number(0)}}, {Shape{2}, Shape{2}}},
+      {"repeats", repeat_interleave, {{2, 3}, Operand::integers({1, 0, 4})}, {{"axis", number(1)}}, {{2, 5}}},
+      {"half", glu, {{2, 6}}, {}, {{2, 3}}},
+      {"path", crf_decoding, {{9, 5}, {7, 5}}, {}, {{9, 1}}},
+  });
+  EXPECT_EQ(derive(index, {{2, 3}, Operand({2, 3}, DType::boolean)}).shape(), (Shape{6}));
+  EXPECT_EQ(derive(index, {{2, 3}, Operand({2, 3}, DType::boolean)}).warnings.size(), 1U);
+  EXPECT_EQ(derive(reduce_any, {{2, 3}}).dtype(), DType::boolean);
+  check_refused({
+      {"select", select, {{2, 3}}, {{"axis", number(1)}, {"index", number(3)}}, {"index 3 is outside"}},
+      {"windows", sliding_window, {{2, 3}}, {{"axis", number(1)}, {"size", number(9)}}, {"windows of 9"}},
+      {"groups", grouped_matmul, {{32, 8}, {4, 9, 16}}, {}, {"[32, 8]", "[4, 9, 16]"}},
+      {"half", glu, {{2, 5}}, {}, {"must be even"}},
+      {"indices", index, {Operand({2}), ids, ids}, {}, {"more indices"}},
+  });
+}
+
 // Every operator but those that the engine takes itself has a rule, or is listed here.
 TEST(Rules, every_operator_has_one) {
   for (const Operator& row : operators()) {

@@ -12,9 +12,10 @@ using Unchanged = bool (*)(const Rewriter&, const Node&);
 
 bool always(const Rewriter&, const Node&) { return true; }
 
-// PyTorch's clone() and contiguous() are identities that move data.
+// PyTorch's clone() and contiguous() are identities that move data; one with a second input orders a write in place
+// before its readers.
 bool identity(const Rewriter&, const Node& node) {
-  return !node.attributes.has("copy") && !node.attributes.has("contiguous");
+  return node.inputs.size() == 1 && !node.attributes.has("copy") && !node.attributes.has("contiguous");
 }
 
 const Value* value_of(const Rewriter& rewriter, const Node& node, std::size_t index) {

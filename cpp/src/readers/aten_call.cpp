@@ -1,6 +1,7 @@
 #include "readers/aten_call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "latpred/error.h"
@@ -181,6 +182,7 @@ VariableId AtenCall::operand(std::string_view name, DType dtype) const {
 }
 
 std::size_t AtenCall::rank(VariableId variable) const {
+  if (variable == kAbsent) fail("has no result, or an operand that is None");
   const Variable& found = assembly_.variable(variable);
   if (!found.has_shape) fail(concat("the file does not say how many dimensions '", found.name, "' has"));
   return found.dimensions.size();
@@ -192,7 +194,10 @@ std::int64_t AtenCall::size(VariableId variable, std::size_t axis) const {
   return dimension.symbol.empty() ? dimension.size : kUnknownSize;
 }
 
-DType AtenCall::dtype(VariableId variable) const { return assembly_.variable(variable).dtype; }
+DType AtenCall::dtype(VariableId variable) const {
+  if (variable == kAbsent) fail("has no result, or an operand that is None");
+  return assembly_.variable(variable).dtype;
+}
 
 std::size_t AtenCall::axis(std::string_view name, std::size_t rank) const {
   const std::int64_t given = integer(name);
@@ -215,7 +220,12 @@ VariableId AtenCall::integers(const std::vector<std::int64_t>& values) const {
 }
 
 VariableId AtenCall::scalar(DType dtype, double value) const {
-  return assembly_.scalar(concat(node_.name, "/number"), dtype == DType::undefined ? DType::float32 : dtype, value);
+  if (dtype == DType::undefined) dtype = DType::float32;
+  if (!dtype_row(dtype).is_floating) {
+    constexpr double kLargest = 9.2233720368547748e18;  // the largest double below 2^63
+    value = std::isnan(value) ? 0 : std::clamp(value, -kLargest, kLargest);
+  }
+  return assembly_.scalar(concat(node_.name, "/number"), dtype, value);
 }
 
 VariableId AtenCall::size_list(const AtenIntegers& values) const {

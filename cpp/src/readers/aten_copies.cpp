@@ -37,7 +37,9 @@ void to(const AtenCall& call) {
 
 // In evaluation; torch.export writes whether it trains.
 void dropout(const AtenCall& call) {
-  const VariableId x = call.all_tensors().at(0);
+  const std::vector<VariableId> tensors = call.all_tensors();
+  if (tensors.empty()) call.fail("has no tensor");
+  const VariableId x = tensors[0];
   const bool trains = call.flag("train");
   Statement statement = call.statement(trains ? OperatorId::dropout : OperatorId::identity, {x});
   call.append(std::move(statement));

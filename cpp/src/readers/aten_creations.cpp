@@ -11,10 +11,12 @@ void set_content(const AtenCall& call, Statement& statement) {
   statement.attributes.set("value_dtype", static_cast<std::int64_t>(call.dtype(call.output())));
 }
 
-// A new tensor of a size that is given; of `like`'s batch where that was the size of the file's (input 1).
+// A new tensor of a size that is given, which may have the batch baked in; of `like`'s batch where that was the size of
+// the file's (input 1).
 void append_filled(const AtenCall& call, const AtenIntegers& size, VariableId like) {
   Statement statement = call.statement(OperatorId::constant_of_shape, {});
   call.set_list(statement, "shape", size, 0);
+  statement.attributes.set("may_hold_batch", std::int64_t{1});
   if (like != kAbsent) {
     statement.inputs.resize(1, kAbsent);
     statement.inputs.push_back(like);

@@ -10,7 +10,11 @@ namespace {
 
 bool is_boolean(const AtenCall& call, VariableId variable) { return call.dtype(variable) == DType::boolean; }
 
-void unary(const AtenCall& call) { call.append(call.statement(call.row().op, {call.all_tensors().at(0)})); }
+void unary(const AtenCall& call) {
+  const std::vector<VariableId> tensors = call.all_tensors();
+  if (tensors.empty()) call.fail("has no tensor");
+  call.append(call.statement(call.row().op, {tensors[0]}));
+}
 
 // With one number that matters for the shape of the curve only.
 template <const char* kArgument, const char* kAttribute>

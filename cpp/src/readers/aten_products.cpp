@@ -151,7 +151,6 @@ constexpr AtenRow kRows[] = {
     {"dot", Op::matmul, matmul<kSelf, kTensor>},
     {"vdot", Op::matmul, matmul<kSelf, kOther>},
     {"linalg_matmul", Op::matmul, matmul<kSelf, kOther>},
-    {"__matmul__", Op::matmul, matmul<kSelf, kOther>},
     {"addmm", Op::gemm, addmm},
     {"baddbmm", Op::matmul, product_and_sum<kBatch1, kBatch2>},
     {"addmv", Op::matmul, product_and_sum<kMat, kVec>},

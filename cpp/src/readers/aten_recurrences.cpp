@@ -1,3 +1,4 @@
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -65,7 +66,7 @@ void layers(const AtenCall& call) {
                 .has_biases = call.flag("has_biases")};
   const std::vector<VariableId> parameters = call.tensors("params");
   const std::vector<VariableId> states = call.tensors("hx");
-  if (layers.count < 1 ||
+  if (layers.count < 1 || layers.count > std::ssize(parameters) ||
       static_cast<std::size_t>(layers.count * layers.directions) * layers.parameters != parameters.size() ||
       states.size() != (has_cell ? 2 : 1)) {
     call.fail("has other weights than its layers need; projections are not supported");

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "latpred/dtype.h"
@@ -230,9 +232,12 @@ void append_split(const AtenCall& call, const AtenIntegers& sizes) {
 }
 
 // Parts of `part` elements, the last one what is left; equal parts where the size is symbolic.
-AtenIntegers parts_of(std::int64_t size, std::int64_t part) {
+AtenIntegers parts_of(const AtenCall& call, std::int64_t size, std::int64_t part) {
   AtenIntegers sizes;
   if (size <= 0 || part <= 0) return sizes;
+  if (static_cast<std::size_t>((size - 1) / part) + 1 != call.node().outputs.size()) {
+    call.fail("gives another number of parts than its size makes");
+  }
   for (std::int64_t at = 0; at < size; at += part) sizes.push_back(number(std::min(part, size - at)));
   return sizes;
 }
@@ -245,7 +250,7 @@ std::int64_t axis_size(const AtenCall& call) {
 void split(const AtenCall& call) {
   const AtenIntegers given = call.list("split_size");
   const bool is_number = given.size() == 1 && given[0].is_number();
-  append_split(call, is_number ? parts_of(axis_size(call), given[0].number) : AtenIntegers());
+  append_split(call, is_number ? parts_of(call, axis_size(call), given[0].number) : AtenIntegers());
 }
 
 void split_with_sizes(const AtenCall& call) {
@@ -257,7 +262,7 @@ void chunk(const AtenCall& call) {
   const std::int64_t size = axis_size(call);
   const std::int64_t chunks = call.integer("chunks");
   if (chunks < 1) call.fail("needs at least one chunk");
-  append_split(call, size > 0 ? parts_of(size, (size + chunks - 1) / chunks) : AtenIntegers());
+  append_split(call, size > 0 ? parts_of(call, size, (size - 1) / chunks + 1) : AtenIntegers());
 }
 
 void tensor_split(const AtenCall& call) {
@@ -275,6 +280,7 @@ void tensor_split(const AtenCall& call) {
     sizes.push_back(number(size - before));
   } else if (size > 0) {
     const std::int64_t sections = call.integer("sections");
+    if (sections != std::ssize(call.node().outputs)) call.fail("gives another number of parts than its sections");
     for (std::int64_t i = 0; i < sections; ++i) sizes.push_back(number(size / sections + (i < size % sections)));
   }
   append_split(call, sizes);
@@ -335,6 +341,8 @@ void view_as_real(const AtenCall& call) {
 void meshgrid(const AtenCall& call) {
   const std::vector<VariableId> inputs = call.tensors("tensors");
   const std::size_t count = inputs.size();
+  constexpr std::size_t kMostDimensions = 64;
+  if (count > kMostDimensions) call.fail("makes a grid of too many dimensions");
   const bool swaps = call.text("indexing") == "xy" && count > 1;
   std::vector<VariableId> lengths;
   for (std::size_t axis = 0; axis < count; ++axis) {

@@ -62,7 +62,9 @@ void conv(const AtenCall& call) { convolve(call, window_dimensions(call), false)
 void conv_transpose(const AtenCall& call) { convolve(call, window_dimensions(call), true); }
 
 void convolution(const AtenCall& call) {
-  const std::size_t dimensions = call.rank(call.required("weight")) - 2;
+  const std::size_t rank = call.rank(call.required("weight"));
+  if (rank < 3) call.fail("has a weight without a window");
+  const std::size_t dimensions = rank - 2;
   convolve(call, dimensions, call.flag("transposed"));
 }
 
@@ -108,6 +110,7 @@ void adaptive_pool(const AtenCall& call) {
 void max_unpool(const AtenCall& call) {
   const VariableId x = call.required("self");
   Shape output = call.numbers("output_size", window_dimensions(call));
+  if (output.size() > call.rank(x)) call.fail("has more sizes than dimensions");
   for (std::size_t axis = call.rank(x) - output.size(); axis-- > 0;) output.insert(output.begin(), call.size(x, axis));
   call.append(call.statement(OperatorId::max_unpool, {x, call.required("indices"), call.integers(output)}));
 }

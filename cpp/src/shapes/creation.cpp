@@ -29,6 +29,15 @@ void constant_of_shape(RuleContext& context) {
       context.rebatch()->is_static) {
     shape->front() = context.shape(1).at(0);
   }
+  // Nothing says whether a 1 was the batch of the file.
+  const bool is_doubtful = context.rebatch() != nullptr && context.rebatch()->is_static &&
+                           context.attributes().has("may_hold_batch") && shape->size() > 1 &&
+                           shape->front() == context.rebatch()->saved;
+  if (is_doubtful && saved == nullptr) {
+    context.warn(concat("makes ", shape_text(*shape),
+                        " at every batch; re-export with a dynamic batch dimension if its ",
+                        "first size is the batch"));
+  }
   context.set_output(0, dtype, *shape);
   const std::int64_t count = element_count(*shape);
   if (count > (is_real(dtype) ? kMaxFoldedReals : kMaxFoldedElements)) return;

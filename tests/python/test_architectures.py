@@ -1,0 +1,194 @@
+"""Networks of others through torch.export: every operator known, and multiply-accumulates as torch itself counts them."""
+
+import importlib.util
+
+import latpred
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import architectures  # noqa: E402
+from torch import nn  # noqa: E402
+
+PACKAGES = {"timm": "timm", "torchvision": "torchvision", "hf": "transformers"}
+
+# torch's counter has no rule for grouped products, and their CPU kernel refuses float32 fakes: counted by hand, on the
+# shapes that torch.export writes.
+GROUPED = {"hf:mixtral", "hf:qwen3-moe"}
+
+
+def read(program, folder, batch=1):
+    path = folder / "network.pt2"
+    torch.export.save(program, path)
+    return latpred.load(path, batch=batch)
+
+
+def by_hand(program):
+    """Multiply-accumulates of linear layers, attention and grouped products, from the sizes in the exported graph."""
+    total = 0
+    for node in program.graph.nodes:
+        target = str(node.target)
+        shapes = [argument.meta["val"].shape for argument in node.args if isinstance(argument, torch.fx.Node)]
+        if target == "aten.linear.default":
+            total += shapes[0].numel() * shapes[1][0]
+        elif target in ("aten.matmul.default", "transformers.grouped_mm_fallback.default"):
+            total += shapes[0].numel() * shapes[1][-1]
+        elif target == "aten.scaled_dot_product_attention.default":
+            query, key, value = shapes[:3]
+            total += query[:-1].numel() * key[-2] * (query[-1] + value[-1])
+    return total
+
+
+def check(name, program, arguments, mode, folder):
+    graph = read(program, folder)
+    unknown = sorted({node.source_operator for node in graph.nodes if node.operator == "unknown"})
+    assert unknown == []
+    assert list(graph.warnings) == []
+    expected = by_hand(program) if name in GROUPED else architectures.counted_macs(program, arguments, mode)
+    assert graph.macs == expected
+    return graph
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", architectures.NAMES)
+def test_architecture(name, tmp_path):
+    package = PACKAGES[name.partition(":")[0]]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install latpred[architectures]")
+    architectures.prepare()
+    program, arguments, mode = architectures.export(name)
+    check(name, program, arguments, mode, tmp_path)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(64, 4, batch_first=True)
+        self.norm = nn.LayerNorm(64)
+
+    def forward(self, x):
+        return self.norm(x + self.attention(x, x, x, need_weights=False)[0])
+
+
+class Calls(nn.Module):
+    """A module out of a function of its input, with weights for the functions that take some."""
+
+    def __init__(self, function, *shapes):
+        super().__init__()
+        self.function = function
+        self.weights = nn.ParameterList([nn.Parameter(torch.empty(shape)) for shape in shapes])
+
+    def forward(self, x):
+        return self.function(x, *self.weights)
+
+
+F = nn.functional
+IMAGE = (3, 32, 32)
+STEPS = (10, 64)
+
+# Built of torch alone: what the networks above have, small enough for every run.
+PLAIN = {
+    "convolutions": (
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 16, 3, padding="same"),
+            nn.BatchNorm2d(16),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(3, 2, 1),
+            nn.Conv2d(16, 32, 3, groups=4, dilation=2),
+            nn.Hardswish(),
+            nn.AvgPool2d(2, ceil_mode=True),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(32, 10),
+            nn.LogSoftmax(dim=1),
+        ),
+        IMAGE,
+    ),
+    "upsampling": (
+        lambda: nn.Sequential(
+            nn.ConvTranspose2d(3, 8, 4, stride=2, padding=1),
+            nn.PixelShuffle(2),
+            nn.InstanceNorm2d(2),
+            nn.LeakyReLU(0.2),
+            nn.Upsample(scale_factor=1.5, mode="bilinear"),
+            nn.ReflectionPad2d(2),
+            nn.Conv2d(2, 3, 5),
+            nn.Tanh(),
+        ),
+        IMAGE,
+    ),
+    "volume": (
+        lambda: nn.Sequential(nn.Conv3d(3, 8, 3), nn.GroupNorm(2, 8), nn.MaxPool3d(2), nn.ELU()),
+        (3, 8, 16, 16),
+    ),
+    "sound": (lambda: nn.Sequential(nn.Conv1d(3, 8, 5, stride=2), nn.GELU("tanh"), nn.AdaptiveMaxPool1d(4)), (3, 100)),
+    "encoder": (lambda: nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), STEPS),
+    "attention": (Attention, STEPS),
+    "gate": (lambda: nn.Sequential(nn.Linear(64, 64), nn.GLU(), nn.RMSNorm(32), nn.PReLU()), STEPS),
+    "products": (
+        lambda: Calls(
+            lambda x, w, b: torch.einsum("bij,kj->bik", torch.baddbmm(x @ x.mT, x, x.mT), w) + b, (6, 10), (6,)
+        ),
+        STEPS,
+    ),
+    "views": (
+        lambda: Calls(
+            lambda x, w: torch.cat([part.roll(1, 1).flip(-1) for part in x.chunk(3, -1)], -1).unfold(1, 4, 2).mT @ w,
+            (64, 5),
+        ),
+        STEPS,
+    ),
+    "reductions": (
+        lambda: Calls(
+            lambda x, w: F.linear(
+                x.std(1) + x.amax(1) + x.topk(3, 1).values.sum(1) + x.logsumexp(1) + x.norm(dim=1), w
+            ),
+            (7, 64),
+        ),
+        STEPS,
+    ),
+    "columns": (
+        lambda: nn.Sequential(nn.Unfold(4, stride=4), nn.Fold((32, 32), 4, stride=4), nn.Conv2d(3, 4, 1)),
+        IMAGE,
+    ),
+    "written in place": (
+        lambda: Calls(lambda x, w: (lambda y: (y[:, 1:].add_(F.linear(x[:, 1:], w)), y.relu_())[1])(x * 2), (64, 64)),
+        STEPS,
+    ),
+}
+
+# torch.nn.MultiheadAttention merges the steps with the batch behind them: which of both a file means cannot be told.
+MERGED = {"encoder", "attention"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain(name, tmp_path):
+    make, sizes = PLAIN[name]
+    inputs = {"x": (sizes, torch.float32)}
+    with torch.device("meta"):
+        module = make()
+    graph = check(name, *architectures.exported(module, inputs), tmp_path)
+    natively = read(architectures.exported(module, inputs, batch=8)[0], tmp_path, batch=8)
+    assert natively.macs == 8 * graph.macs
+    if name in MERGED:
+        with pytest.raises(latpred.ShapeError, match="re-export with a dynamic batch dimension"):
+            latpred.load(tmp_path / "network.pt2", batch=1)
+        return
+    again = latpred.load(tmp_path / "network.pt2", batch=1)
+    assert (again.macs, again.num_parameters) == (graph.macs, graph.num_parameters)
+    assert graph.with_batch(8).macs == natively.macs
+
+
+# torch's counter leaves recurrent layers out: four (three) gates on the input and on the state, both directions.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_recurrent(kind, gates, tmp_path):
+    with torch.device("meta"):
+        module = kind(64, 32, num_layers=2, bidirectional=True, batch_first=True)
+    program, _, _ = architectures.exported(module, {"x": (STEPS, torch.float32)})
+    graph = read(program, tmp_path)
+    assert graph.macs == 10 * 2 * gates * 32 * ((64 + 32) + (64 + 32))
+    assert graph.num_parameters == sum(parameter.numel() for parameter in module.parameters())
+    assert list(graph.warnings) == []
