@@ -1,4 +1,4 @@
-"""Networks of others through torch.export: every operator known, and multiply-accumulates as torch itself counts them."""
+"""Networks of others through torch.export: no operator unknown, multiply-accumulates as torch counts them."""
 
 import importlib.util
 
