@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "normalize/rules.h"
-#include "operators/layout.h"
 
 namespace latpred {
 namespace {
@@ -267,16 +266,6 @@ void scaled_norm(Rewriter& rewriter, NodeId root) {
   }
 }
 
-// Stored, with one number for each channel of `like`'s image.
-bool is_per_channel(const Rewriter& rewriter, TensorId id, const Attributes& attributes, const Shape& shape) {
-  if (!rewriter.is_stored(id)) return false;
-  const std::size_t axis = channel_axis(attributes, shape.size());
-  const Shape& stored = rewriter.tensor(id).shape;
-  if (rewriter.tensor(id).num_elements() != shape[axis] || stored.size() > shape.size()) return false;
-  const std::size_t lead = shape.size() - stored.size();
-  return axis >= lead && stored[axis - lead] == shape[axis];
-}
-
 }  // namespace
 
 void recognize_layer_norm(Rewriter& rewriter) {
@@ -285,30 +274,6 @@ void recognize_layer_norm(Rewriter& rewriter) {
     const OperatorId op = rewriter.node(id).op;
     if (op == OperatorId::div || op == OperatorId::mul) divided_norm(rewriter, id);
     if (op == OperatorId::add) scaled_norm(rewriter, id);
-  }
-}
-
-// A convolution whose result is multiplied by, and then added to, one stored number for each channel.
-void recognize_batch_norm(Rewriter& rewriter) {
-  for (NodeId id = 0; id < rewriter.num_nodes(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
-    const Node& conv = rewriter.node(id);
-    if (conv.op != OperatorId::conv && conv.op != OperatorId::conv_transpose) continue;
-    const TensorId image = conv.outputs[0];
-    const Node* scaled = rewriter.only_reader(image);
-    if (scaled == nullptr || scaled->op != OperatorId::mul) continue;
-    const Node* shifted = rewriter.only_reader(scaled->outputs[0]);
-    if (shifted == nullptr || shifted->op != OperatorId::add) continue;
-    const TensorId scale = Rewriter::other_input(*scaled, image);
-    const TensorId bias = Rewriter::other_input(*shifted, scaled->outputs[0]);
-    const Shape& shape = rewriter.tensor(image).shape;
-    if (rewriter.tensor(shifted->outputs[0]).shape != shape) continue;
-    if (scale == kAbsent || bias == kAbsent || scaled->repeat != shifted->repeat) continue;
-    if (!is_per_channel(rewriter, scale, conv.attributes, shape)) continue;
-    if (!is_per_channel(rewriter, bias, conv.attributes, shape)) continue;
-    Node made{.op = OperatorId::batch_norm, .inputs = {image, scale, bias}};
-    if (has_channels_last(conv.attributes)) made.attributes.set("channels_last", std::int64_t{1});
-    rewriter.replace({rewriter.id_of(*scaled), rewriter.id_of(*shifted)}, std::move(made));
   }
 }
 

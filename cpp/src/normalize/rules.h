@@ -22,6 +22,9 @@ void recognize_activations(Rewriter& rewriter);
 
 // norms.cpp
 void recognize_layer_norm(Rewriter& rewriter);
+
+// channels.cpp
+void join_biases(Rewriter& rewriter);
 void recognize_batch_norm(Rewriter& rewriter);
 
 // attention.cpp
