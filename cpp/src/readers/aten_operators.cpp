@@ -10,9 +10,9 @@ namespace {
 using Family = std::span<const AtenRow> (*)();
 
 // A new family: its file, its line in aten_operators.h, its line here.
-constexpr Family kFamilies[] = {aten_elementwise, aten_windows, aten_products,   aten_normalizations,
-                                aten_reductions,  aten_views,   aten_copies,     aten_indexing,
-                                aten_creations,   aten_images,  aten_recurrences};
+constexpr Family kFamilies[] = {aten_elementwise, aten_windows,   aten_products, aten_normalizations,
+                                aten_reductions,  aten_views,     aten_slices,   aten_copies,
+                                aten_indexing,    aten_creations, aten_images,   aten_recurrences};
 
 // What export puts between the operators to check sizes and types, and notes for profilers.
 constexpr std::string_view kChecks[] = {

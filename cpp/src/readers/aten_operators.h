@@ -24,6 +24,7 @@ struct AtenRow {
 [[nodiscard]] std::span<const AtenRow> aten_normalizations();
 [[nodiscard]] std::span<const AtenRow> aten_reductions();
 [[nodiscard]] std::span<const AtenRow> aten_views();
+[[nodiscard]] std::span<const AtenRow> aten_slices();
 [[nodiscard]] std::span<const AtenRow> aten_copies();
 [[nodiscard]] std::span<const AtenRow> aten_indexing();
 [[nodiscard]] std::span<const AtenRow> aten_creations();

@@ -17,6 +17,9 @@ namespace latpred::readers::keras {
 [[nodiscard]] std::string name_of(const Json& layer);
 [[nodiscard]] const std::string& class_of(const Json& layer);
 [[nodiscard]] const Json& config_of(const Json& layer);
+[[nodiscard]] bool is_input_layer(const Json& layer);
+// The layers of a Sequential.
+[[nodiscard]] const Json::Array& layers_of(const Json& model);
 
 // Every call of every layer, turned into operators: a Program in the making.
 class Network {
@@ -46,7 +49,7 @@ class Network {
   VariableId noted(VariableId id);
 
  private:
-  struct Functional;
+  struct Functional;  // keras_functional.cpp, with the networks that are graphs of layers
 
   Variables call_sequential(const Json& model, const std::string& path, const std::string& suffix, Variables inputs);
   Variables call_functional(const Json& model, const std::string& path, const std::string& suffix,

@@ -117,6 +117,7 @@ struct PaddleRow {
 };
 
 // Families, one for each file; paddle_operators.cpp puts them together.
+[[nodiscard]] const std::vector<PaddleRow>& paddle_creation_rows();
 [[nodiscard]] const std::vector<PaddleRow>& paddle_elementwise_rows();
 [[nodiscard]] const std::vector<PaddleRow>& paddle_index_rows();
 [[nodiscard]] const std::vector<PaddleRow>& paddle_layer_rows();

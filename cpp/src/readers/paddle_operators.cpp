@@ -10,8 +10,8 @@ namespace {
 using RowTable = const std::vector<PaddleRow>& (*)();
 
 constexpr RowTable kFamilies[] = {
-    paddle_elementwise_rows, paddle_index_rows,     paddle_layer_rows,
-    paddle_product_rows,     paddle_recurrent_rows, paddle_view_rows,
+    paddle_creation_rows, paddle_elementwise_rows, paddle_index_rows, paddle_layer_rows,
+    paddle_product_rows,  paddle_recurrent_rows,   paddle_view_rows,
 };
 
 using Rows = std::unordered_map<std::string_view, const PaddleRow*>;

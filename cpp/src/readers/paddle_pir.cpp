@@ -8,6 +8,7 @@
 #include "latpred/text.h"
 #include "readers/assembly.h"
 #include "readers/paddle_operators.h"
+#include "readers/paddle_pir_types.h"
 
 namespace latpred::readers {
 namespace {
@@ -17,47 +18,6 @@ constexpr std::int64_t kNewestVersion = 4;
 
 // On average; networks have two or three.
 constexpr std::int64_t kMaxOperandsPerNode = 8;
-
-struct ElementTypeRow {
-  std::string_view name;
-  DType dtype;
-};
-
-constexpr ElementTypeRow kElementTypes[] = {
-    {"0.t_bool", DType::boolean},
-    {"0.t_i8", DType::int8},
-    {"0.t_ui8", DType::uint8},
-    {"0.t_i16", DType::int16},
-    {"0.t_i32", DType::int32},
-    {"0.t_i64", DType::int64},
-    {"0.t_ui16", DType::uint16},
-    {"0.t_ui32", DType::uint32},
-    {"0.t_ui64", DType::uint64},
-    {"0.t_index", DType::int64},
-    {"0.t_f16", DType::float16},
-    {"0.t_bf16", DType::bfloat16},
-    {"0.t_f32", DType::float32},
-    {"0.t_f64", DType::float64},
-    {"0.t_c64", DType::complex64},
-    {"0.t_c128", DType::complex128},
-    {"0.t_f8e4m3fn", DType::float8e4m3fn},
-    {"0.t_f8e5m2", DType::float8e5m2},
-};
-
-DType element_type(std::string_view name) {
-  for (const ElementTypeRow& row : kElementTypes) {
-    if (row.name == name) return row.dtype;
-  }
-  return DType::undefined;
-}
-
-// What a value is: a tensor, or a list of them.
-struct ValueType {
-  DType dtype = DType::undefined;
-  std::optional<std::vector<std::int64_t>> sizes;
-  bool is_list = false;
-  std::vector<ValueType> elements;
-};
 
 class PirReader {
  public:
@@ -122,7 +82,7 @@ class PirReader {
     }
     const std::string& name = attributes[3].text();
     const Json& result = op.at("O");
-    const ValueType type = type_of(result.at("TT"), 0);
+    const PirType type = pir_type(source_, result.at("TT"));
     if (!type.sizes) source_.fail(concat("parameter '", name, "' is no dense tensor, which is not read"));
     for (const std::int64_t size : *type.sizes) {
       if (size < 0) source_.fail(concat("parameter '", name, "' is declared as ", shape_text(*type.sizes)));
@@ -200,7 +160,7 @@ class PirReader {
   void read_input(const Json& op, const PaddleOperator& lowered) {
     const Json::Array& results = op.at("O").array();
     if (results.size() != 1) source_.fail("an input has no single value");
-    const ValueType type = type_of(results[0].at("TT"), 0);
+    const PirType type = pir_type(source_, results[0].at("TT"));
     std::optional<std::vector<Dimension>> dimensions;
     if (type.sizes) dimensions = paddle_dimensions(*type.sizes, true);
     const std::string name = lowered.attributes.text("name", "");
@@ -275,106 +235,18 @@ class PirReader {
     for (const Json& attribute : list->array()) {
       const std::string& name = attribute.at("N").text();
       const Json& typed = attribute.at("AT");
-      if (auto value = attribute_value(typed)) lowered.attributes.set(name, std::move(*value));
+      if (auto value = pir_attribute(typed)) lowered.attributes.set(name, std::move(*value));
     }
   }
 
-  // Nothing where it is of a kind that no operator's cost depends on (places, operators' distribution).
-  std::optional<AttributeValue> attribute_value(const Json& typed) const {
-    const std::string& kind = typed.at("#").text();
-    const Json* data = typed.find("D");
-    if (data == nullptr) return std::nullopt;
-    if (kind == "0.a_bool") return std::int64_t{data->boolean()};
-    if (kind == "0.a_str" || kind == "1.a_dtype") return data->text();
-    if (kind == "0.a_i32" || kind == "0.a_i64" || kind == "0.a_index") return data->integer();
-    if (kind == "0.a_f32" || kind == "0.a_f64") return data->number();
-    if (kind == "1.a_scalar" || kind == "1.a_intarray" || kind == "0.a_array") {
-      if (kind == "1.a_scalar") return scalar(*data);
-      std::vector<std::int64_t> integers;
-      std::vector<double> reals;
-      std::vector<std::string> texts;
-      for (const Json& element : data->array()) {
-        AttributeValue value = std::int64_t{0};
-        if (kind == "1.a_intarray") {
-          value = element.integer();
-        } else {
-          auto inner = attribute_value(element);
-          if (!inner) return std::nullopt;
-          value = std::move(*inner);
-        }
-        if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-          integers.push_back(*integer);
-        } else if (const auto* real = std::get_if<double>(&value)) {
-          reals.push_back(*real);
-        } else if (auto* text = std::get_if<std::string>(&value)) {
-          texts.push_back(std::move(*text));
-        } else {
-          return std::nullopt;  // lists of lists
-        }
-      }
-      if (!texts.empty()) return texts;
-      if (!reals.empty()) return reals;
-      return integers;
-    }
-    return std::nullopt;
-  }
-
-  // A number with or without its own type around it.
-  std::optional<AttributeValue> scalar(const Json& data) const {
-    if (const Json* inner = is_object(data) ? data.find("D") : nullptr) return scalar(*inner);
-    try {
-      return data.integer();
-    } catch (const ModelFileError&) {
-      // A real number, a boolean, or something that no size depends on.
-    }
-    try {
-      return data.number();
-    } catch (const ModelFileError&) {
-      return std::nullopt;
-    }
-  }
-
-  static bool is_object(const Json& value) {
-    try {
-      (void)value.object();
-      return true;
-    } catch (const ModelFileError&) {
-      return false;
-    }
-  }
-
-  ValueType type_of(const Json& json, std::int64_t depth) const {
-    ValueType type;
-    const std::string& kind = json.at("#").text();
-    const Json* data = json.find("D");
-    if (kind == "0.t_vec") {
-      if (depth > 0) source_.fail("a value is a list of lists, which is not read");
-      type.is_list = true;
-      if (data == nullptr) return type;
-      for (const Json& element : data->array()) type.elements.push_back(type_of(element, depth + 1));
-      return type;
-    }
-    if (kind != "0.t_dtensor" || data == nullptr) return type;  // no tensor: its sizes stay open
-    const Json::Array& parts = data->array();
-    if (parts.size() < 2) source_.fail("a tensor's type has neither elements nor dimensions");
-    type.dtype = element_type(parts[0].at("#").text());
-    type.sizes.emplace();
-    for (const Json& size : parts[1].array()) {
-      const std::int64_t number = size.integer();
-      if (number < -1) source_.fail(concat("a tensor's type has a dimension of ", number));
-      type.sizes->push_back(number);
-    }
-    return type;
-  }
-
-  VariableId new_variable(const std::string& name, const ValueType& type) {
+  VariableId new_variable(const std::string& name, const PirType& type) {
     std::optional<std::vector<Dimension>> dimensions;
     if (type.sizes) dimensions = paddle_dimensions(*type.sizes, false);
     return assembly_.result(name, type.dtype, std::move(dimensions));
   }
 
   Variables new_values(std::int64_t id, const Json& type_json, const std::string& name) {
-    const ValueType type = type_of(type_json, 0);
+    const PirType type = pir_type(source_, type_json);
     Variables list;
     const std::string base = concat(name, id < 0 ? -id : id);
     if (!type.is_list) {

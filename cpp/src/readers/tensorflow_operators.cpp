@@ -36,7 +36,8 @@ const std::vector<OperatorRow>& control_rows() {
 const OperatorRow* operator_row(std::string_view name) {
   static const auto* const by_name = [] {
     auto* rows = new std::unordered_map<std::string_view, const OperatorRow*>;
-    for (const auto table : {layer_rows, arithmetic_rows, array_rows, control_rows}) {
+    for (const auto table :
+         {layer_rows, arithmetic_rows, array_rows, slice_rows, index_rows, list_rows, control_rows}) {
       for (const OperatorRow& row : table()) rows->emplace(row.name, &row);
     }
     return rows;
