@@ -28,8 +28,8 @@ void bind_exported_program(py::module_& module) {
           identities.emplace(weight, number != nullptr ? concat("#", *number) : std::get<std::string>(*key));
         }
         const py::gil_scoped_release unlocked;
-        return std::make_shared<Program>(read_exported_program_document(
-            text, identities, name, {.max_nodes = max_nodes, .max_depth = max_depth}));
+        return std::make_shared<Program>(
+            read_exported_program_document(text, identities, name, {.max_nodes = max_nodes, .max_depth = max_depth}));
       },
       py::arg("document"), py::arg("weights") = std::map<std::string, Key>(), py::arg("name") = "model",
       py::arg("max_nodes") = limits.max_nodes, py::arg("max_depth") = limits.max_depth,

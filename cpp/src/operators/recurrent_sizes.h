@@ -19,9 +19,9 @@ struct RecurrentSizes {
 };
 
 // Input [length, batch, input] (batch first with layout 1), weights [directions, gates * hidden, input], recurrence
-// [directions, gates * hidden, hidden], or those of the first direction without that dimension. With the attribute `projected` the input has been multiplied already: [length,
-// batch, gates * hidden], one direction, no weights of its own (Paddle's gru and lstm). Throws ShapeError naming the
-// sizes that do not fit.
+// [directions, gates * hidden, hidden], or those of the first direction without that dimension. With the attribute
+// `projected` the input has been multiplied already: [length, batch, gates * hidden], one direction, no weights of its
+// own (Paddle's gru and lstm). Throws ShapeError naming the sizes that do not fit.
 [[nodiscard]] RecurrentSizes recurrent_sizes(OperatorId op, const Attributes& attributes,
                                              const std::vector<const Shape*>& inputs);
 
