@@ -110,11 +110,10 @@ class NormMatcher {
   std::optional<MeanSquare> inverse_deviation(TensorId id) {
     if (const Node* root = path_.through(id, OperatorId::rsqrt)) return mean_square(root->inputs[0]);
     if (const Node* node = path_.through(id, OperatorId::reciprocal)) return deviation(node->inputs[0]);
-    if (const Node* node = rewriter_.maker(id, OperatorId::div)) {
-      if (node->inputs.size() == 2 && rewriter_.is_number(node->inputs[0], 1)) {
-        path_.take(*node);
-        return deviation(node->inputs[1]);
-      }
+    const Node* node = rewriter_.maker(id, OperatorId::div);
+    if (node != nullptr && node->inputs.size() == 2 && rewriter_.is_number(node->inputs[0], 1)) {
+      path_.take(*node);
+      return deviation(node->inputs[1]);
     }
     return std::nullopt;
   }

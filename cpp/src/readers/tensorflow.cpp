@@ -50,7 +50,7 @@ const SignatureMessage& choose_signature(const Source& source, const MetaGraphMe
     names.push_back(signature.key);
     only = &signature;
   }
-  if (names.size() == 1) return *only;
+  if (names.size() == 1 && only != nullptr) return *only;
   if (names.empty()) {
     source.fail(
         "the SavedModel has no signature, so nothing says what its inputs are; save it with "
