@@ -126,5 +126,20 @@ TEST(Hdf5, RefusesWhatIsBroken) {
   }
 }
 
+// A node of a group's tree with `num_children` children, all of which are the node itself.
+TEST(Hdf5, RefusesAGroupThatLeadsRoundInCircles) {
+  constexpr std::uint64_t kNumChildren = 3;
+  std::string node =
+      "TREE" + little(0, 1) + little(0, 1) + little(kNumChildren, 2) + little(~0ULL, 8) + little(~0ULL, 8);
+  for (std::uint64_t i = 0; i < kNumChildren; ++i) node += little(0, 8) + little(kBlockAt, 8);
+  const std::string names = "HEAP" + little(0, 4) + little(64, 8) + little(0, 8) + little(kHeapAt, 8);
+  const std::string content = file(header(message(0x11, little(kBlockAt, 8) + little(kHeapAt, 8))), node, names);
+  const Source source{"m.h5", content};
+  EXPECT_NE(message_of<ModelFileError>([&] {
+              (void)Hdf5RootAttributes(source).num_members();
+            }).find("more than 65 536 entries"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace latpred::readers

@@ -88,6 +88,16 @@ TEST(Json, LimitsDepth) {
   EXPECT_EQ(message_of(deep, {.max_depth = 100}), "accepted");
 }
 
+TEST(Json, LimitsTheMemoryOfOneArray) {
+  constexpr std::size_t kEnough = 800'000;
+  std::string text = "[0";
+  for (std::size_t i = 1; i < kEnough; ++i) text += ",0";
+  EXPECT_NE(message_of(text + "]").find("values in one array"), std::string::npos);
+  std::string longer = "[1000000000";
+  for (std::size_t i = 1; i < kEnough; ++i) longer += ",1000000000";
+  EXPECT_EQ(parse_json(longer + "]").array().size(), kEnough);
+}
+
 TEST(Json, EveryPrefixOfADocumentIsRefused) {
   const std::string text = R"({"a": [1.5e+3, "\u00e9", {"b": null}], "c": true})";
   for (std::size_t size = 0; size < text.size(); ++size) {

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kKindNames{"null", "boolean", "integer", "number", "text", "array", "object"};
 constexpr std::size_t kMaxKeysListed = 20;
+// No array or object may take more than so many times the text's size, and so much besides: a value takes twenty times
+// what "0," does.
+constexpr std::size_t kMaxGrowth = 4;
+constexpr std::size_t kFreeBytes = std::size_t{16} << 20;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -122,12 +126,24 @@ class Parser {
     return result;
   }
 
+  // Room for one value more.
+  template <typename T>
+  void make_room(std::vector<T>& items) const {
+    if (items.size() < items.capacity()) return;
+    const std::size_t max_count = (kMaxGrowth * text_.size() + kFreeBytes) / sizeof(T);
+    if (items.size() >= max_count) {
+      fail(concat("more than ", max_count, " values in one array or object"), "fewer for a text of this size");
+    }
+    items.reserve(std::min(std::max<std::size_t>(4, 2 * items.size()), max_count));
+  }
+
   Json array(std::int64_t depth) {
     ++position_;
     Json::Array items;
     skip_space();
     if (take(']')) return Json(std::move(items));
     while (true) {
+      make_room(items);
       items.push_back(value(depth + 1));
       skip_space();
       if (take(']')) return Json(std::move(items));
@@ -150,6 +166,7 @@ class Parser {
       if (peek() == '"' && is_dropped(key)) {
         (void)string();
       } else {
+        make_room(members);
         members.emplace_back(std::move(key), value(depth + 1));
       }
       skip_space();

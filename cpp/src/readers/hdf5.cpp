@@ -25,6 +25,7 @@ constexpr std::uint64_t kEntryScratch = 24;  // of a symbol table entry, behind 
 // Guards against files that lead round in circles.
 constexpr std::size_t kMaxBlocks = 1024;
 constexpr std::size_t kMaxMessages = 65536;
+constexpr std::size_t kMaxEntries = 65536;
 
 std::uint64_t padded(std::uint64_t size) { return (size + 7) & ~std::uint64_t{7}; }
 
@@ -66,7 +67,7 @@ std::uint64_t Hdf5RootAttributes::find_root() {
   // Version 0 and 1: four addresses, then the root group's entry, whose second address it is.
   const std::uint64_t addresses = version == 0 ? 24 : version == 1 ? 28 : 12;
   base_ = offset_at(addresses);
-  const std::uint64_t root = version < 2 ? addresses + 5 * offset_size_ : addresses + 3 * offset_size_;
+  const std::uint64_t root = addresses + (version < 2 ? 5 : 3) * std::uint64_t{offset_size_};
   return base_ + offset_at(root);
 }
 
@@ -215,11 +216,15 @@ std::int64_t Hdf5RootAttributes::count_entries(const std::vector<Message>& group
     const std::uint64_t heap = base_ + offset_at(at + offset_size_);
     const std::uint64_t names = base_ + offset_at(heap + 8 + 2 * std::uint64_t{length_size_});
     std::vector<std::uint64_t> nodes{base_ + offset_at(at)};
-    for (std::size_t i = 0; i < nodes.size() && i < kMaxBlocks; ++i) {
+    std::size_t num_visited = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::uint64_t node = nodes[i];
       const std::string_view signature = bytes(node, 4, "a node of a group");
       const std::uint64_t used = number(node + 6, 2);
       for (std::uint64_t k = 0; k < used; ++k) {
+        if (++num_visited > kMaxEntries) {
+          source_.fail_as_damaged("a group has more than 65 536 entries", static_cast<std::int64_t>(node));
+        }
         if (signature == "TREE") {
           const std::uint64_t first = node + 8 + 2 * std::uint64_t{offset_size_} + length_size_;
           nodes.push_back(base_ + offset_at(first + k * (offset_size_ + std::uint64_t{length_size_})));
@@ -236,6 +241,7 @@ std::int64_t Hdf5RootAttributes::count_entries(const std::vector<Message>& group
         }
       }
     }
+    break;  // a group has one table
   }
   return count;
 }

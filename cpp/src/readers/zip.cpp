@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -185,16 +186,19 @@ ZipArchive::ZipArchive(const Source& source) : source_(source) {
   if (const auto problem = read_entries(source.content, entries_)) {
     source.fail_as_damaged(problem->what, static_cast<std::int64_t>(problem->offset));
   }
+  by_name_.resize(entries_.size());
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::size_t a, std::size_t b) { return entries_[a].name < entries_[b].name; });
+  for (std::size_t i = 1; i < by_name_.size(); ++i) {
+    const std::string_view name = entries_[by_name_[i]].name;
+    if (name == entries_[by_name_[i - 1]].name) {
+      source.fail_as_damaged(concat("the zip archive has two entries '", name, "'"), source.offset_of(name.data()));
+    }
+  }
   std::vector<const ZipEntry*> sorted;
   sorted.reserve(entries_.size());
   for (const ZipEntry& entry : entries_) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(), [](const ZipEntry* a, const ZipEntry* b) { return a->name < b->name; });
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i]->name == sorted[i - 1]->name) {
-      source.fail_as_damaged(concat("the zip archive has two entries '", sorted[i]->name, "'"),
-                             source.offset_of(sorted[i]->name.data()));
-    }
-  }
   std::sort(sorted.begin(), sorted.end(), [](const ZipEntry* a, const ZipEntry* b) { return a->offset < b->offset; });
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const ZipEntry& before = *sorted[i - 1];
@@ -208,8 +212,9 @@ ZipArchive::ZipArchive(const Source& source) : source_(source) {
 
 const ZipEntry* ZipArchive::find(std::string_view name) const {
   const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const ZipEntry& entry) { return entry.name == name; });
-  return found == entries_.end() ? nullptr : &*found;
+      std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                       [&](std::size_t at, std::string_view wanted) { return entries_[at].name < wanted; });
+  return found == by_name_.end() || entries_[*found].name != name ? nullptr : &entries_[*found];
 }
 
 const ZipEntry* ZipArchive::find_ending(std::string_view suffix) const {

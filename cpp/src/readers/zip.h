@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ class ZipArchive {
  private:
   const Source& source_;
   std::vector<ZipEntry> entries_;
+  std::vector<std::size_t> by_name_;  // indexes of entries_
 };
 
 // The names in the directory; empty where it is missing or broken. For looking at a file of any kind.
