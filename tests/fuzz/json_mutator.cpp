@@ -1,6 +1,5 @@
-// A mutator for zip archives with JSON in them: it changes one entry and writes sizes and checksums anew; in JSON it
-// exchanges whole tokens. Flipped bytes alone nearly always break a checksum or a bracket, and then only the zip and
-// JSON readers are tested.
+// A mutator for JSON, bare or in a zip archive, whose sizes and checksums it writes anew: it exchanges whole tokens.
+// Flipped bytes alone nearly always break a checksum or a bracket, and then only the zip and JSON readers are tested.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -128,14 +127,19 @@ std::string mutated_bytes(std::string content, Random& random) {
   return {buffer.begin(), buffer.end()};
 }
 
-}  // namespace
+constexpr std::size_t kRawShare = 8;  // one of so many changes is to bytes, whatever they mean
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned int seed) {
-  Random random(seed);
-  constexpr std::size_t kRawShare = 8;  // one of so many changes is to the archive's own bytes
-  if (pick(random, kRawShare) == 0) return LLVMFuzzerMutate(data, size, max_size);
-  const std::string content(reinterpret_cast<const char*>(data), size);
+std::string mutated(std::string content, bool is_json, Random& random) {
+  constexpr std::size_t kMaxChanges = 4;
+  for (std::size_t changes = 1 + pick(random, kMaxChanges); changes > 0; --changes) {
+    content = is_json && pick(random, kRawShare) != 0 ? mutated_json(content, random)
+                                                      : mutated_bytes(std::move(content), random);
+  }
+  return content;
+}
+
+// The archive with one entry changed; empty where it is none.
+std::string mutated_archive(const std::string& content, Random& random) {
   std::vector<ZipItem> items;
   try {
     const latpred::readers::Source source{"seed", content};
@@ -144,18 +148,24 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
       items.push_back({.name = std::string(entry.name), .content = std::string(archive.stored(entry))});
     }
   } catch (const latpred::Error&) {
-    items.clear();
+    return {};
   }
-  if (items.empty()) return LLVMFuzzerMutate(data, size, max_size);
+  if (items.empty()) return {};
   ZipItem& item = items[pick(random, items.size())];
-  const bool is_json = item.name.ends_with(".json");
-  constexpr std::size_t kMaxChanges = 4;
-  for (std::size_t changes = 1 + pick(random, kMaxChanges); changes > 0; --changes) {
-    item.content = is_json && pick(random, kRawShare) != 0 ? mutated_json(item.content, random)
-                                                           : mutated_bytes(std::move(item.content), random);
-  }
-  const std::string result = latpred::testing::zip_archive(items);
-  if (result.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  item.content = mutated(std::move(item.content), item.name.ends_with(".json"), random);
+  return latpred::testing::zip_archive(items);
+}
+
+}  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed) {
+  Random random(seed);
+  if (pick(random, kRawShare) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const std::string content(reinterpret_cast<const char*>(data), size);
+  const std::string result =
+      content.starts_with('{') ? mutated(content, true, random) : mutated_archive(content, random);
+  if (result.empty() || result.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, result.data(), result.size());
   return result.size();
 }
