@@ -1,5 +1,3 @@
-#include <string>
-
 #include "latpred/text.h"
 #include "readers/tensorflow_operators.h"
 

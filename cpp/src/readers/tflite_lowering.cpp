@@ -206,7 +206,8 @@ const TfliteOperatorRow* find_tflite_operator(int code) {
   constexpr std::size_t kCodes = 256;  // BuiltinOperator ends at 209 today
   static const std::array<const TfliteOperatorRow*, kCodes> by_code = [] {
     std::array<const TfliteOperatorRow*, kCodes> table{};
-    for (const auto* rows : {&tflite_layers(), &tflite_arithmetic(), &tflite_views(), &tflite_control()}) {
+    for (const auto* rows :
+         {&tflite_layers(), &tflite_arithmetic(), &tflite_views(), &tflite_slices(), &tflite_control()}) {
       for (const TfliteOperatorRow& row : *rows) table.at(static_cast<std::size_t>(row.code)) = &row;
     }
     return table;

@@ -183,6 +183,7 @@ struct TfliteOperatorRow {
 [[nodiscard]] const std::vector<TfliteOperatorRow>& tflite_layers();
 [[nodiscard]] const std::vector<TfliteOperatorRow>& tflite_arithmetic();
 [[nodiscard]] const std::vector<TfliteOperatorRow>& tflite_views();
+[[nodiscard]] const std::vector<TfliteOperatorRow>& tflite_slices();
 [[nodiscard]] const std::vector<TfliteOperatorRow>& tflite_control();
 // The row of `code`; nullptr where none has it.
 [[nodiscard]] const TfliteOperatorRow* find_tflite_operator(int code);
