@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "latpred/error.h"
@@ -109,11 +111,10 @@ class Document {
     if (argument.kind == "as_tensor") {
       const std::string& name = argument.value.at("name").text();
       const VariableId id = exported_variable(name, names_);
-      auto& inputs = assembly_.program().main.inputs;
-      if (assembly_.variable(id).is_stored || std::find(inputs.begin(), inputs.end(), id) != inputs.end()) {
+      if (assembly_.variable(id).is_stored || !asked_.insert(id).second) {
         throw ModelFileError(concat("input '", name, "' is listed twice"));
       }
-      inputs.push_back(id);
+      assembly_.program().main.inputs.push_back(id);
     } else if (argument.kind == "as_sym_int" && exported_union(argument.value).kind == "as_name") {
       read_symbolic_input(exported_union(argument.value).value.text(), graph);
     }
@@ -123,7 +124,12 @@ class Document {
   // An integer that the caller gives and that sizes may depend on: the one it was exported with stands for all.
   void read_symbolic_input(const std::string& name, const Json& graph) {
     const VariableId id = exported_variable(name, names_);
-    const ExportedUnion given = exported_union(graph.at("sym_int_values").at(name));
+    if (integers_.empty()) {
+      for (const auto& [key, value] : graph.at("sym_int_values").object()) integers_.emplace(key, &value);
+    }
+    const auto found = integers_.find(name);
+    if (found == integers_.end()) throw ModelFileError(concat("the integer input '", name, "' is not described"));
+    const ExportedUnion given = exported_union(*found->second);
     const Json* hint = given.kind == "as_expr" ? given.value.find("hint") : nullptr;
     const Json* example = hint == nullptr || hint->is_null() ? nullptr : &exported_union(*hint).value;
     if (example == nullptr && given.kind != "as_int") {
@@ -160,6 +166,8 @@ class Document {
   ExportedGraph graph_;
   NameTable names_;
   std::map<std::string_view, VariableId> tied_;  // identity -> the first of them
+  std::unordered_set<VariableId> asked_;         // of the caller
+  std::unordered_map<std::string_view, const Json*> integers_;
 };
 
 void check_version(const Json& json, std::string& format) {
