@@ -5,15 +5,16 @@
 namespace latpred::shapes {
 namespace {
 
+// In double, which does not overflow.
+double product(std::int64_t size, std::int64_t batch) { return static_cast<double>(size) * static_cast<double>(batch); }
+
 // The one dimension that differs between both walks, where it differs by the batches' ratio.
 std::optional<std::size_t> scaled_dimension(const Shape& saved, const Shape& now, const Rebatch& batch) {
   if (saved.size() != now.size()) return std::nullopt;
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < saved.size(); ++i) {
     if (saved[i] == now[i]) continue;
-    if (found || saved[i] * static_cast<double>(batch.asked) != now[i] * static_cast<double>(batch.saved)) {
-      return std::nullopt;
-    }
+    if (found || product(saved[i], batch.asked) != product(now[i], batch.saved)) return std::nullopt;
     found = i;
   }
   return found;
