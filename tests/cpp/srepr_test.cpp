@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "latpred/error.h"
@@ -36,6 +39,20 @@ TEST(Srepr, WritesWhatTheShapeEngineEvaluates) {
   EXPECT_EQ(value_of("Min(" + s77 + ", Integer(5))", symbols), 5);
   EXPECT_EQ(value_of("Pow(" + s77 + ", Integer(2))", symbols), 49);
   EXPECT_EQ(value_of("PowByNatural(Add(" + s3 + ", Integer(1)), Integer(3))", symbols), 64);
+}
+
+// -2^63, whose negative no 64 bits hold, and sums that pass 2^63 on the way.
+TEST(Srepr, EvaluatesUpToTheLargestSizes) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::map<std::string, std::int64_t> symbols{{"least", std::numeric_limits<std::int64_t>::min()},
+                                                    {"most", kMost}};
+  EXPECT_EQ(shapes::evaluate("-least", symbols), std::nullopt);
+  EXPECT_EQ(shapes::evaluate("(most - 1) % most", symbols), kMost - 1);
+  EXPECT_EQ(shapes::evaluate("least // 3", symbols), -3'074'457'345'618'258'603);
+  EXPECT_EQ(shapes::evaluate("least % 3", symbols), 1);
+  EXPECT_EQ(shapes::evaluate("(0 - 7) // 2", symbols), -4);
+  EXPECT_EQ(shapes::evaluate("(0 - 8) // 2", symbols), -4);
+  EXPECT_EQ(shapes::evaluate("(0 - 7) % 2", symbols), 1);
 }
 
 TEST(Srepr, RefusesEverythingElseWithItsText) {

@@ -75,6 +75,19 @@ def pickle_seeds():
             yield f"{name}_{protocol}.pkl", pickle.dumps(value, protocol=protocol)
 
 
+def srepr_seeds():
+    """Sizes as sympy writes them, and as the shape engine reads them."""
+    size = "FloorDiv(Add(Symbol('s0', positive=True, integer=True), Integer(-1)), Integer(2))"
+    texts = (
+        size,
+        f"Add(Mul(Integer(-8), {size}), PythonMod(Mul(Integer(-1), Symbol('s1')), Integer(4)))",
+        f"Max(Integer(1), Min({size}, Pow(Symbol('s1'), Integer(2))), PowByNatural(Symbol('s0'), Integer(3)))",
+        "-(s0 - 1) // 2 * 3 + max(s1 % 4, -(s0 / 2), 0)",
+    )
+    for i, text in enumerate(texts):
+        yield f"{i}.txt", text.encode()
+
+
 def onnx_seeds():
     for source in (structured_models, node_models):
         for name, model in source():
@@ -118,6 +131,7 @@ def main():
     folder = parser.parse_args().folder
     write(folder / "onnx", onnx_seeds(), MAX_SEED_BYTES)
     write(folder / "pickle", pickle_seeds(), MAX_SEED_BYTES)
+    write(folder / "srepr", srepr_seeds(), MAX_SEED_BYTES)
     for name, patterns in FIXTURE_PATTERNS.items():
         write(folder / name, fixture_seeds(patterns), MAX_FIXTURE_BYTES)
 

@@ -65,8 +65,13 @@ class Expression {
         left = result;
       } else {
         if (*right <= 0) return std::nullopt;
-        const std::int64_t remainder = (*left % *right + *right) % *right;
-        left = over ? (*left - remainder) / *right : remainder;
+        std::int64_t quotient = *left / *right;
+        std::int64_t remainder = *left % *right;
+        if (remainder < 0) {
+          remainder += *right;
+          --quotient;
+        }
+        left = over ? quotient : remainder;
       }
     }
     return left;
@@ -76,7 +81,8 @@ class Expression {
     if (depth > kMaxDepth) return std::nullopt;
     if (take("-")) {
       const Number value = atom(depth + 1);
-      return value ? Number(-*value) : value;
+      std::int64_t result = 0;
+      return value && !__builtin_sub_overflow(std::int64_t{0}, *value, &result) ? Number(result) : std::nullopt;
     }
     if (take("(")) {
       const Number value = sum(depth + 1);
