@@ -30,6 +30,10 @@ class Network {
     program_.main.statements.push_back(std::move(statement));
     return id;
   }
+  // Another attribute of the last statement.
+  void set(const std::string& attribute, AttributeValue value) {
+    program_.main.statements.back().attributes.set(attribute, std::move(value));
+  }
   VariableId stored(const Shape& shape) {
     const VariableId id = add({.name = "weight", .dtype = DType::float32, .is_stored = true, .has_shape = true});
     for (const std::int64_t size : shape) program_.variables.back().dimensions.push_back({.size = size, .symbol = {}});
@@ -61,6 +65,50 @@ TEST(Baked, EnlargesTensorsMadeFromNothing) {
   const auto sum = net.apply(OperatorId::add, {x, zeros}, "sum", "", {});
   EXPECT_EQ(output_shape(net.at(sum, 2)), (Shape{2, 5}));
   EXPECT_EQ(output_shape(net.at(sum, 8)), (Shape{8, 5}));
+}
+
+// A 1 broadcasts against any batch: it is taken for the batch, and said so.
+TEST(Baked, TakesAFirstSizeOfOneForTheBatch) {
+  Network net;
+  const auto x = net.input({1, 5});
+  const auto zeros = net.apply(OperatorId::constant_of_shape, {}, "zeros", "shape", {1, 5});
+  net.set("may_hold_batch", std::int64_t{1});
+  const auto wide = net.apply(OperatorId::exp, {zeros}, "wide", "", {});
+  const auto sum = net.apply(OperatorId::add, {x, wide}, "sum", "", {});
+  const Graph graph = net.at(sum, 8);
+  for (const Node& node : graph.nodes) {
+    EXPECT_EQ(graph.tensors[static_cast<std::size_t>(node.outputs[0])].shape, (Shape{8, 5})) << node.name;
+  }
+  EXPECT_EQ(graph.warnings,
+            (std::vector<std::string>{"node 'zeros' (zeros): its first size 1 is taken for the batch; re-export with a "
+                                      "dynamic batch dimension if it is another size"}));
+}
+
+// [2, 5] fits [1, 5] by broadcasting, at a batch of 1 and no other.
+TEST(Baked, IsNotFooledByABatchOfOne) {
+  Network net;
+  const auto x = net.input({2, 5});
+  const auto zeros = net.apply(OperatorId::constant_of_shape, {}, "zeros", "shape", {2, 5});
+  const auto sum = net.apply(OperatorId::add, {x, zeros}, "sum", "", {});
+  EXPECT_EQ(output_shape(net.at(sum, 1)), (Shape{1, 5}));
+}
+
+TEST(Baked, RefusesWhatFitsABatchOfOneOnly) {
+  Network net;
+  const auto x = net.input({2, 5});
+  const auto fixed = net.apply(OperatorId::add, {x, net.stored({2, 5})}, "fixed", "", {});
+  const auto mean = net.apply(OperatorId::reduce_mean, {fixed}, "mean", "axes", {0});
+  EXPECT_EQ(message_of<ShapeError>([&] { (void)net.at(mean, 1); }),
+            "input 'x' is fixed at batch 2 and 'fixed' bakes it in; re-export with a dynamic batch dimension");
+}
+
+TEST(Baked, EnlargesRepetitions) {
+  Network net;
+  const auto x = net.input({1, 4, 5});
+  const auto tokens = net.apply(OperatorId::tile, {net.stored({1, 1, 5})}, "tokens", "repeats", {1, 1, 1});
+  const auto joined = net.apply(OperatorId::concat, {x, tokens}, "joined", "", {});
+  net.set("axis", std::int64_t{1});
+  EXPECT_EQ(output_shape(net.at(joined, 8)), (Shape{8, 5, 5}));
 }
 
 // Both dimensions of 2 may be the batch: the second is the one that fits.

@@ -231,7 +231,9 @@ bool Engine::enlarge(const Statement& statement, std::vector<Known>& outputs) co
   Known& output = outputs[0];
   const Shape* saved = saved_->shape_of(statement.outputs[0]);
   if (saved == nullptr || output.shape != *saved) return false;  // it has grown already
-  output.shape.at(found->second) = rebatch_.asked;
+  std::int64_t& size = output.shape.at(found->second);
+  if (__builtin_mul_overflow(size, rebatch_.asked, &size) || size % rebatch_.saved != 0) return false;
+  size /= rebatch_.saved;
   output.value = nullptr;
   (void)element_count(output.shape);
   return true;

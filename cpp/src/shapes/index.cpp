@@ -43,10 +43,16 @@ void gather(RuleContext& context) {
 }
 
 void gather_elements(RuleContext& context) {
-  (void)context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0));
+  const std::int64_t axis = context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0));
   if (context.rank(0) != context.rank(1)) {
     context.fail(concat("data ", shape_text(context.shape(0)), " and indices ", shape_text(context.shape(1)),
                         " differ in rank"));
+  }
+  for (std::int64_t i = 0; i < context.rank(0); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i != axis && context.shape(1)[at] > context.shape(0)[at]) {
+      context.fail(concat("indices ", shape_text(context.shape(1)), " reach outside ", shape_text(context.shape(0))));
+    }
   }
   context.set_output(0, context.dtype(0), context.shape(1));
 }
@@ -66,6 +72,23 @@ void gather_nd(RuleContext& context) {
 }
 
 void like_input(RuleContext& context) { context.set_output(0, context.dtype(0), context.shape(0)); }
+
+// x, values, indices: where indices of whole numbers stand first, the values must fit what they pick.
+void index_put(RuleContext& context) {
+  const Shape& x = context.shape(0);
+  Shape picked;
+  std::size_t count = 0;
+  for (std::size_t i = 2; i < context.num_inputs(); ++i, ++count) {
+    if (!context.has_input(i) || context.dtype(i) == DType::boolean) return like_input(context);
+    picked = broadcast(picked, context.shape(i));
+  }
+  if (count > x.size()) context.fail(concat("has more indices than ", shape_text(x), " dimensions"));
+  picked.insert(picked.end(), x.begin() + static_cast<std::ptrdiff_t>(count), x.end());
+  if (!broadcasts_to(context.shape(1), picked)) {
+    context.fail(concat("values ", shape_text(context.shape(1)), " do not fit ", shape_text(picked)));
+  }
+  like_input(context);
+}
 
 // Writes `update` somewhere into x, whole; aten's select_scatter leaves out the axis that it selects on.
 void tensor_scatter(RuleContext& context) {
@@ -262,7 +285,7 @@ const std::vector<RuleRow> kRules{
     {OperatorId::embedding, embedding},
     {OperatorId::search_sorted, search_sorted},
     {OperatorId::index, index},
-    {OperatorId::index_put, like_input},
+    {OperatorId::index_put, index_put},
     {OperatorId::repeat_interleave, repeat_interleave},
     {OperatorId::embedding_bag, embedding_bag},
 };
