@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._core import Graph
-from latpred.errors import InvalidArgumentError, MissingDependencyError, UnsupportedOperatorError
+from latpred.errors import InvalidArgumentError, MissingDependencyError, ModelFileError, UnsupportedOperatorError
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
@@ -221,22 +221,23 @@ class _Opened:
             )
         # Bytes: a file's name need not be text.
         name, framework = os.fsencode(path), "" if framework is None else check_text("framework", framework)
-        self.file = _core.sniff_path(name, framework)
         self.input = input
         self.allow_pickle = allow_pickle
         self.unsupported: UnsupportedOperatorError | None = None
-        # Of the kinds that neither side reads, read_program says what they are.
-        self.program = None if self.file.kind in FILE_FRONTENDS else self._read(name, framework)
-
-    def _read(self, name: bytes, framework: str) -> _core.Program | None:
+        self.program: _core.Program | None = None
+        # What kind of file it is, is asked a second time only where the compiled readers do not take it.
         try:
-            return _core.read_program(name, framework)
-        except UnsupportedOperatorError as error:
+            self.program = _core.read_program(name, framework)
+        except (ModelFileError, UnsupportedOperatorError) as error:
+            refusal = error
+        else:
+            return
+        self.file = _core.sniff_path(name, framework)
+        if isinstance(refusal, UnsupportedOperatorError) and self.file.kind in FALLBACK_FRONTENDS:
             # A class that only its framework knows; where that is missing, the first message says more.
-            if self.file.kind not in FALLBACK_FRONTENDS:
-                raise
-            self.unsupported = error
-            return None
+            self.unsupported = refusal
+        elif self.file.kind not in FILE_FRONTENDS:
+            raise refusal
 
     def at(self, batch: int) -> Graph:
         if self.program is not None:

@@ -27,11 +27,15 @@ Rewriter::Rewriter(Graph graph)
     }
   }
   for (const TensorId id : graph_.outputs) is_output_[id] = 1;
-  list_readers();
 }
 
-void Rewriter::list_readers() {
-  readers_.assign(graph_.tensors.size(), {});
+const std::vector<NodeId>& Rewriter::readers(TensorId id) const {
+  if (readers_.empty()) list_readers();
+  return readers_[id];
+}
+
+void Rewriter::list_readers() const {
+  readers_.resize(graph_.tensors.size());
   for (NodeId id = 0; id < num_nodes(); ++id) {
     for (const TensorId input : graph_.nodes[id].inputs) {
       if (input == kAbsent) continue;
@@ -42,6 +46,7 @@ void Rewriter::list_readers() {
 }
 
 void Rewriter::read(NodeId reader, const std::vector<TensorId>& inputs) {
+  if (readers_.empty()) return;
   for (const TensorId id : inputs) {
     if (id == kAbsent) continue;
     std::vector<NodeId>& readers = readers_[id];
@@ -50,6 +55,7 @@ void Rewriter::read(NodeId reader, const std::vector<TensorId>& inputs) {
 }
 
 void Rewriter::unread(NodeId reader, const std::vector<TensorId>& inputs) {
+  if (readers_.empty()) return;
   for (const TensorId id : inputs) {
     if (id != kAbsent) std::erase(readers_[id], reader);
   }
@@ -65,8 +71,8 @@ const Node* Rewriter::maker(TensorId id, OperatorId op) const {
 }
 
 const Node* Rewriter::only_reader(TensorId id) const {
-  if (id == kAbsent || is_output(id) || readers_[id].size() != 1) return nullptr;
-  return &graph_.nodes[readers_[id].front()];
+  if (id == kAbsent || is_output(id) || readers(id).size() != 1) return nullptr;
+  return &graph_.nodes[readers(id).front()];
 }
 
 bool Rewriter::is_stored(TensorId id) const {
@@ -115,15 +121,15 @@ void Rewriter::forward_all(const std::vector<TensorId>& instead) {
       touched_[id] = 1;
     }
   }
-  list_readers();
+  readers_.clear();
   has_changed_ = true;
 }
 
 bool Rewriter::forward(TensorId of, TensorId instead) {
   if (!hand_output_over(of, instead)) return false;
-  const std::vector<NodeId> readers = std::move(readers_[of]);
+  const std::vector<NodeId> all = readers(of);
   readers_[of].clear();
-  for (const NodeId reader : readers) {
+  for (const NodeId reader : all) {
     std::replace(graph_.nodes[reader].inputs.begin(), graph_.nodes[reader].inputs.end(), of, instead);
     read(reader, {instead});
     touched_[reader] = 1;
@@ -182,7 +188,7 @@ Attributes& Rewriter::attributes(NodeId id) {
 void Rewriter::touch_around(TensorId id) {
   has_changed_ = true;
   if (maker_[id] >= 0) touched_[maker_[id]] = 1;
-  for (const NodeId reader : readers_[id]) touched_[reader] = 1;
+  for (const NodeId reader : readers(id)) touched_[reader] = 1;
 }
 
 Graph Rewriter::finish() {

@@ -25,7 +25,7 @@ class Rewriter {
   [[nodiscard]] const Node* maker(TensorId id, OperatorId op) const;
   [[nodiscard]] NodeId id_of(const Node& node) const { return static_cast<NodeId>(&node - graph_.nodes.data()); }
   // Every node once, in no order.
-  [[nodiscard]] const std::vector<NodeId>& readers(TensorId id) const { return readers_[id]; }
+  [[nodiscard]] const std::vector<NodeId>& readers(TensorId id) const;
   [[nodiscard]] bool is_output(TensorId id) const { return is_output_[id] != 0; }
   // The node that alone reads `id`; nullptr where none or several do, or where it is an output of the graph.
   [[nodiscard]] const Node* only_reader(TensorId id) const;
@@ -64,16 +64,16 @@ class Rewriter {
   [[nodiscard]] Graph finish();
 
  private:
-  void list_readers();
+  void list_readers() const;
   void read(NodeId reader, const std::vector<TensorId>& inputs);
   void unread(NodeId reader, const std::vector<TensorId>& inputs);
 
   Graph graph_;
-  std::vector<NodeId> maker_;                 // [tensors]
-  std::vector<std::vector<NodeId>> readers_;  // [tensors]
-  std::vector<char> is_output_;               // [tensors]
-  std::vector<char> alive_;                   // [nodes]
-  std::vector<char> touched_;                 // [nodes]
+  std::vector<NodeId> maker_;                         // [tensors]
+  mutable std::vector<std::vector<NodeId>> readers_;  // [tensors]; empty until asked for: most rules find nothing
+  std::vector<char> is_output_;                       // [tensors]
+  std::vector<char> alive_;                           // [nodes]
+  std::vector<char> touched_;                         // [nodes]
   bool has_changed_ = false;
 };
 
