@@ -1,7 +1,9 @@
 """The recorder writes down what torch.export writes down: operators, arguments, sizes, data flow, weights."""
 
+import importlib.util
 import json
 
+import architectures
 import latpred
 import pytest
 import torch
@@ -69,6 +71,34 @@ def test_documents_equal_those_of_export(name):
     captured = recorder.record(module, arguments)
     recorded = Canonical(captured.document)
     assert captured.warnings == ()
+    assert recorded.nodes == exported.nodes
+    assert recorded.outputs == exported.outputs
+
+
+PACKAGES = {"timm": "timm", "torchvision": "torchvision", "hf": "transformers"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", architectures.NAMES)
+def test_architectures_equal_those_of_export(name):
+    if importlib.util.find_spec(PACKAGES[name.partition(":")[0]]) is None:
+        pytest.skip("its package is not installed: pip install latpred[architectures]")
+    architectures.prepare()
+    module, inputs = architectures.build(name)
+    sizes = {
+        key: ",".join(map(str, shape)) + (":int64" if dtype == torch.int64 else "")
+        for key, (shape, dtype) in inputs.items()
+    }
+    if not name.startswith("hf:"):
+        (sizes,) = sizes.values()
+    arguments = torch_export.call_arguments(module, sizes, batch=2)
+    document = torch_export.export(module, arguments).document
+    captured = recorder.record(module, arguments)
+    if captured.warnings:  # it went to export
+        assert captured.document == document
+        return
+    exported, recorded = Canonical(document), Canonical(captured.document)
     assert recorded.nodes == exported.nodes
     assert recorded.outputs == exported.outputs
 
