@@ -39,6 +39,22 @@ class Network {
     for (const std::int64_t size : shape) program_.variables.back().dimensions.push_back({.size = size, .symbol = {}});
     return id;
   }
+  // `input` through the branch taken of a conditional, which is `length` operators long.
+  VariableId branch(VariableId input, int length) {
+    const VariableId condition = add({.name = "condition", .dtype = DType::boolean, .is_stored = true});
+    program_.variables.back().value =
+        std::make_shared<const Value>(Value{.dtype = DType::boolean, .shape = {}, .integers = {1}, .reals = {}});
+    Block body;
+    for (int i = 0; i < length; ++i) {
+      const VariableId id = add({.name = "in_body"});
+      body.statements.push_back({.op = OperatorId::relu, .name = "relu", .inputs = {input}, .outputs = {id}});
+      input = id;
+    }
+    body.outputs = {input};
+    const VariableId result = apply(OperatorId::conditional, {condition}, "branch", "", {});
+    program_.main.statements.back().bodies = {body, body};
+    return result;
+  }
   Graph at(VariableId output, std::int64_t batch) {
     program_.main.outputs = {output};
     program_.folds_stored = false;
@@ -171,6 +187,22 @@ TEST(Baked, BoundsItsSearch) {
   const auto with_weight = net.apply(OperatorId::add, {zeros, net.stored({2, 2, 2, 2, 5})}, "with_weight", "", {});
   const auto sum = net.apply(OperatorId::add, {x, with_weight}, "sum", "", {});
   EXPECT_THROW((void)net.at(sum, 8), ShapeError);
+}
+
+// Eight tensors to enlarge, one more with every walk: too many walks where each has a long body on its way.
+TEST(Baked, BoundsTheWalksThroughBodies) {
+  const auto resolved = [](int length) {
+    Network net;
+    VariableId sum = net.branch(net.input({2, 5}), length);
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = std::to_string(i);
+      const auto zeros = net.apply(OperatorId::constant_of_shape, {}, "zeros" + name, "shape", {2, 5});
+      sum = net.apply(OperatorId::add, {sum, zeros}, "sum" + name, "", {});
+    }
+    return net.at(sum, 8);
+  };
+  EXPECT_EQ(output_shape(resolved(10)), (Shape{8, 5}));
+  EXPECT_THROW((void)resolved(30'000), ShapeError);
 }
 
 }  // namespace

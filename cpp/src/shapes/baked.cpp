@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kMaxWalkedStatements = 200'000;
 constexpr std::size_t kMaxWalks = 64;
 constexpr std::size_t kMaxCandidates = 8;
+constexpr std::int64_t kMaxBodyVisits = 100'000;  // of all walks together: a few lines of loops in loops are that much
 
 // A prime that no size of a network equals: what fits at this batch fits at every one, where at a batch of 1 or one
 // that happens to be the number of heads it may fit by chance.
@@ -50,7 +51,11 @@ InputSizes at_batch(const InputSizes& sizes, std::int64_t batch) {
       const std::int64_t asked = sizes.asked[k].at(i);
       if (saved[i] != asked && saved[i] % sizes.saved_batch == 0 &&
           saved[i] / sizes.saved_batch == asked / sizes.asked_batch) {
-        result.asked[k][i] = saved[i] / sizes.saved_batch * batch;
+        std::int64_t size = 0;
+        if (__builtin_mul_overflow(saved[i] / sizes.saved_batch, batch, &size)) {
+          throw ShapeError(concat("input ", k, " has a size of ", saved[i], ", too large for another batch"));
+        }
+        result.asked[k][i] = size;
       }
     }
   }
@@ -134,18 +139,32 @@ class Search {
       if (!enlarged.contains(id) || statement.op == OperatorId::range || is_expansion(id)) continue;
       Enlarged without = enlarged;
       without.erase(id);
-      if (!are_all_in_doubt && walks_left_ > 0 && !fits(without)) continue;
+      if (!are_all_in_doubt && may_walk() && !fits(without)) continue;
       warnings_.push_back(concat("node '", statement.name, "' (", statement.source_operator, "): its first size ",
                                  sizes_.saved_batch, " is taken for the batch; re-export with a dynamic batch ",
                                  "dimension if it is another size"));
     }
   }
 
-  bool fits(const Enlarged& enlarged) {
-    if (walks_left_ == 0) return false;
+  [[nodiscard]] bool may_walk() const { return walks_left_ > 0 && body_visits_ < kMaxBodyVisits; }
+
+  // Throws what is in the way.
+  void walk(const Enlarged& enlarged) {
     --walks_left_;
+    Engine engine(program_, sizes_, &saved_, &enlarged);
     try {
-      (void)Engine(program_, sizes_, &saved_, &enlarged).run();
+      (void)engine.run();
+    } catch (const ShapeError&) {
+      body_visits_ += engine.body_visits();
+      throw;
+    }
+    body_visits_ += engine.body_visits();
+  }
+
+  bool fits(const Enlarged& enlarged) {
+    if (!may_walk()) return false;
+    try {
+      walk(enlarged);
       return true;
     } catch (const ShapeError&) {
       return false;
@@ -174,11 +193,10 @@ class Search {
   // Whether a walk gets through with `enlarged`, to which it adds what must be enlarged beside them; false where it
   // stops before statement `least`.
   bool attempt(Enlarged& enlarged, std::size_t least) {
-    if (walks_left_ == 0) return false;
-    --walks_left_;
+    if (!may_walk()) return false;
     std::size_t stopped = 0;
     try {
-      (void)Engine(program_, sizes_, &saved_, &enlarged).run();
+      walk(enlarged);
       return true;
     } catch (const ShapeError& error) {
       if (enlarged.empty()) stopped_at_ = error.data().node;
@@ -243,6 +261,7 @@ class Search {
   std::vector<VariableId> doubtful_;
   std::size_t most_walks_ = 0;
   std::size_t walks_left_ = 0;
+  std::int64_t body_visits_ = 0;
   std::vector<std::string> warnings_;
   std::string stopped_at_;
 };

@@ -39,6 +39,8 @@ class Engine {
   [[nodiscard]] Graph run();
   // What this pass found; nullptr where `variable` is absent, was not reached or has no sizes.
   [[nodiscard]] const Shape* shape_of(VariableId variable) const;
+  // How many statements of bodies this pass has visited, each as often as it was written out.
+  [[nodiscard]] std::int64_t body_visits() const { return body_visits_; }
 
  private:
   // engine.cpp: the walk
