@@ -26,6 +26,35 @@ TEST(CostKind, convolutions_by_window_and_groups) {
   EXPECT_EQ(kind_of(causal_conv_with_state, {1, 8, 9}, {8, 1, 2}, {1, 8, 9}), CostKind::conv_depthwise);
 }
 
+TEST(CostKind, windows_over_the_whole_image_are_fully_connected) {
+  using Settings = GraphMaker::Settings;
+  EXPECT_EQ(kind_of(conv, {2, 8, 7, 7}, {4, 8, 7, 7}, {2, 4, 1, 1}), CostKind::matmul);
+  EXPECT_EQ(kind_of(conv, {2, 8, 1, 1}, {4, 8, 1, 1}, {2, 4, 1, 1}), CostKind::matmul);
+  const Settings last{{"channels_last", std::int64_t{1}}, {"filter", std::string("HWIO")}};
+  EXPECT_EQ(kind_of(conv, {2, 7, 5, 8}, {7, 5, 8, 4}, {2, 1, 1, 4}, last), CostKind::matmul);
+  EXPECT_EQ(kind_of(conv, {2, 8, 7, 7}, {4, 8, 7, 6}, {2, 4, 1, 2}), CostKind::conv);
+  EXPECT_EQ(
+      kind_of(conv, {2, 8, 2, 2}, {4, 8, 2, 2}, {2, 4, 1, 1}, {{"pads", Shape{1, 1, 1, 1}}, {"strides", Shape{4, 4}}}),
+      CostKind::conv);
+  EXPECT_EQ(kind_of(conv, {2, 8, 1, 1}, {8, 4, 1, 1}, {2, 8, 1, 1}, {{"group", std::int64_t{2}}}),
+            CostKind::conv_grouped);
+  EXPECT_EQ(kind_of(conv_transpose, {2, 8, 1, 1}, {8, 4, 1, 1}, {2, 4, 1, 1}), CostKind::conv_1x1);
+}
+
+TEST(CostKind, fully_connected_layers_are_one_product_however_they_are_written) {
+  GraphMaker maker;
+  const auto flat = maker.node(linear, {maker.input({16, 392}), maker.weight({10, 392}), maker.weight({10})}, {16, 10});
+  const auto image = maker.node(conv, {maker.input({16, 8, 7, 7}), maker.weight({10, 8, 7, 7}), maker.weight({10})},
+                                {16, 10, 1, 1}, {{"kernel_shape", Shape{7, 7}}});
+  const Graph graph = maker.build({flat, image});
+  const Gemm a = gemm_of(graph, graph.nodes[0]);
+  const Gemm b = gemm_of(graph, graph.nodes[1]);
+  EXPECT_EQ((std::vector{a.batch, a.m, a.n, a.k}), (std::vector{b.batch, b.m, b.n, b.k}));
+  EXPECT_EQ(graph.nodes[0].cost.flops, graph.nodes[1].cost.flops);
+  EXPECT_EQ(graph.nodes[0].cost.weight_bytes, graph.nodes[1].cost.weight_bytes);
+  EXPECT_EQ(cost_kind(graph, graph.nodes[0]), cost_kind(graph, graph.nodes[1]));
+}
+
 TEST(CostKind, products_by_their_number) {
   EXPECT_EQ(kind_of(matmul, {2, 10, 64}, {64, 32}, {2, 10, 32}), CostKind::matmul);
   EXPECT_EQ(kind_of(matmul, {2, 10, 64}, {2, 64, 32}, {2, 10, 32}), CostKind::batch_matmul);

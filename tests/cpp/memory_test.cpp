@@ -80,6 +80,14 @@ TEST(Memory, ThePlainWorkspaceOfProductsIsPyTorchsDefault) {
   EXPECT_EQ(estimate(graph, "A100").allocator_bytes, 22 * kMib - 8320 * kKib - (64 + 16 + 16) * 4);
 }
 
+TEST(Memory, AConvolutionOverTheWholeImageTakesNoWorkspaceOfProducts) {
+  GraphMaker make;
+  const TensorId x = make.input({2, 16, 7, 7});
+  const Graph graph = make.build({make.node(OperatorId::conv, {x, make.weight({8, 16, 7, 7})}, {2, 8, 1, 1})});
+  EXPECT_EQ(estimate(graph, "A100", "eager", "fp32").workspace_bytes, 0);
+  EXPECT_EQ(estimate(graph, "A100", "eager", "fp16").workspace_bytes, 2.0 * (2 * 16 * 49 + 8 * 16 * 49));
+}
+
 TEST(Memory, TensorCoreConvolutionsCopyInputAndWeightToTheirLayout) {
   GraphMaker make;
   const TensorId x = make.input({2, 16, 32, 32});

@@ -2,7 +2,9 @@ import json
 import math
 
 import latpred
+import numpy as np
 import pytest
+from latpred import _core
 from networks import RESNET50, small_network
 
 KEYS = {"latency_ms", "memory_mb", "energy_j"}
@@ -197,6 +199,42 @@ def test_a_network_of_views_takes_no_time():
     json.dumps(prediction.to_dict(), allow_nan=False)
     assert "0 ms" in repr(prediction)
     assert "<table>" in prediction._repr_html_()
+
+
+def vgg_head(kind, batch):
+    """VGG's three layers behind its last convolution, as products or as the convolutions that they equal."""
+    net = latpred.GraphBuilder()
+    x = net.input("features", (512, 7, 7))
+    if kind == "linear":
+        x = net.apply("flatten", x, name="flatten", axis=1)
+    for position, (channels, window, wide) in enumerate([(512, 7, 4096), (4096, 1, 4096), (4096, 1, 1000)]):
+        weight = (wide, channels * window**2) if kind == "linear" else (wide, channels, window, window)
+        settings = {} if kind == "linear" else {"kernel_shape": [window, window]}
+        inputs = [x, net.parameter(weight), net.parameter((wide,))]
+        x = net.apply(kind, inputs, name=f"fc{position}", **settings)
+        if position < 2:
+            x = net.apply("relu", x, name=f"relu{position}")
+    if kind == "conv":
+        x = net.apply("flatten", x, name="flatten", axis=1)
+    net.output(x)
+    return net.build(batch=batch)
+
+
+@pytest.mark.parametrize("runtime", ["eager", "compiled", "tensorrt", "onnxruntime"])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_fully_connected_layers_are_equal_however_they_are_written(runtime, batch):
+    graphs = [vgg_head(kind, batch) for kind in ("linear", "conv")]
+    assert graphs[0].macs == graphs[1].macs == batch * (25088 * 4096 + 4096 * 4096 + 4096 * 1000)
+    assert graphs[0].flops == graphs[1].flops
+    for precision in ("default", "fp32", "fp16"):
+        kernels = [_core.fuse(graph, runtime, precision) for graph in graphs]
+        features = [_core.featurize(found, "A100").values for found in kernels]
+        np.testing.assert_array_equal(features[0], features[1])
+        for name in ("analytic", "linear", "roofline"):
+            settings = {"device": "A100", "runtime": runtime, "precision": precision, "predictor": name}
+            answers = [latpred.predict(graph=graph, **settings) for graph in graphs]
+            assert answers[0].latency_ms == answers[1].latency_ms
+            assert answers[0].energy_j == answers[1].energy_j
 
 
 def test_a_table_prints_and_slices():

@@ -158,6 +158,7 @@ class Fuser {
     row.m = gemm.m;
     row.n = gemm.n;
     row.k = gemm.k;
+    if (row.kind == CostKind::matmul) return;  // of a fully connected layer that is written as a convolution
     row.groups = static_cast<double>(node.attributes.integer("group", 1));
     row.window = product(node.attributes.integers("kernel_shape"));
     row.stride = product(node.attributes.integers("strides"));

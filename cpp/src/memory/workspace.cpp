@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "latpred/operators.h"
 #include "runtime_memory.h"
 
 namespace latpred {
@@ -15,8 +16,12 @@ constexpr int kHopper = 90;
 
 constexpr std::array<std::int64_t, kNumArithmetics> kElementBytes{4, 4, 2, 2, 1};  // in the order of Arithmetic
 
-bool is_convolution(CostKind kind) {
-  return kind == CostKind::conv || kind == CostKind::conv_1x1 || kind == CostKind::conv_grouped;
+// Fully connected layers that are written as convolutions have the cost of products, and the library of convolutions.
+bool is_convolution(const Graph& graph, const Kernel& row) {
+  if (row.kind == CostKind::matmul && !row.members.empty()) {
+    return operator_row(graph.nodes[row.members.front()].op).kind == CostKind::conv;
+  }
+  return row.kind == CostKind::conv || row.kind == CostKind::conv_1x1 || row.kind == CostKind::conv_grouped;
 }
 
 std::int64_t num_elements(const Graph& graph, const std::vector<TensorId>& ids, std::size_t index) {
@@ -43,9 +48,10 @@ std::vector<MemoryBlock> library_workspace(const Graph& graph, const Kernels& ke
   bool has_product = false;
   for (std::int32_t step = 0; step < num_steps; ++step) {
     const Kernel& row = kernels.rows[step];
-    if (is_convolution(row.kind)) {
+    if (is_convolution(graph, row)) {
       const std::int64_t bytes = convolution_scratch(graph, row, device, converts_layout);
       if (bytes > 0) blocks.push_back({bytes, step, step});
+      continue;
     }
     if ((row.kind == CostKind::matmul || row.kind == CostKind::batch_matmul) && device.is_gpu && !has_product) {
       has_product = true;

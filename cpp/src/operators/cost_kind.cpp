@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 
 #include "latpred/operators.h"
+#include "operators/layout.h"
 #include "operators/products.h"
 
 namespace latpred {
@@ -12,9 +14,21 @@ constexpr std::array<std::string_view, kNumCostKinds> kNames{
     "unary",        "binary",    "pool",       "reduce",       "copy",           "cast",
     "concat",       "index",     "resize",     "recurrent",    "other"};
 
+// A window that covers its whole image, once: a fully connected layer, however its file calls it.
+bool is_fully_connected(const Graph& graph, const Node& node, const Convolution& conv) {
+  constexpr OperatorId kPlain[] = {OperatorId::conv, OperatorId::conv_integer, OperatorId::qlinear_conv,
+                                   OperatorId::fused_conv};
+  if (conv.groups != 1 || std::find(std::begin(kPlain), std::end(kPlain), node.op) == std::end(kPlain)) return false;
+  const Shape image = channels_first(node.attributes, input_tensor(graph, node, operands_of(node.op).a)->shape);
+  const std::vector<std::int64_t> pads = node.attributes.integers("pads");
+  return std::equal(image.begin() + 2, image.end(), conv.window.begin(), conv.window.end()) &&
+         conv.positions == image[0] && std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; });
+}
+
 CostKind convolution_kind(const Graph& graph, const Node& node) {
   const auto conv = convolution_of(graph, node);
   if (!conv) return CostKind::conv;
+  if (is_fully_connected(graph, node, *conv)) return CostKind::matmul;
   if (conv->groups > 1) {
     const bool is_depthwise = conv->groups == conv->in_channels && conv->out_channels % conv->in_channels == 0;
     return is_depthwise ? CostKind::conv_depthwise : CostKind::conv_grouped;
