@@ -28,7 +28,8 @@ def by_hand(program):
     total = 0
     for node in program.graph.nodes:
         target = str(node.target)
-        shapes = [argument.meta["val"].shape for argument in node.args if isinstance(argument, torch.fx.Node)]
+        values = [argument.meta["val"] for argument in node.args if isinstance(argument, torch.fx.Node)]
+        shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]
         if target == "aten.linear.default":
             total += shapes[0].numel() * shapes[1][0]
         elif target in ("aten.matmul.default", "transformers.grouped_mm_fallback.default"):
