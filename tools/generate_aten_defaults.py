@@ -2,7 +2,7 @@
 
     python tools/generate_aten_defaults.py
 
-Made with PyTorch 2.13.0. Covers every operator that readers/aten_operators.h has a row for: files of torch.export
+Made with PyTorch 2.13.0. Covers every operator that readers/torch/aten_operators.h has a row for: files of torch.export
 leave out what equals a default.
 """
 
@@ -15,7 +15,7 @@ import sys
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-READERS = ROOT / "cpp" / "src" / "readers"
+READERS = ROOT / "cpp" / "src" / "readers" / "torch"
 TARGET = READERS / "aten_defaults.cpp"
 
 # No size and no cost depends on them.

@@ -1,4 +1,4 @@
-#include "readers/aten.h"
+#include "readers/torch/aten.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include "latpred/error.h"
 #include "latpred/operators.h"
 #include "latpred/shapes.h"
-#include "readers/aten_defaults.h"
-#include "readers/aten_operators.h"
+#include "readers/torch/aten_defaults.h"
+#include "readers/torch/aten_operators.h"
 
 namespace latpred::readers {
 namespace {

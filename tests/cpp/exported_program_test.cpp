@@ -1,4 +1,4 @@
-#include "readers/exported_program.h"
+#include "readers/torch/exported_program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "readers/flatbuffer.h"
+#include "readers/containers/flatbuffer.h"
 
 #include <gtest/gtest.h>
 

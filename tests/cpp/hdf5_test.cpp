@@ -1,4 +1,4 @@
-#include "readers/hdf5.h"
+#include "readers/containers/hdf5.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "latpred/error.h"
 #include "message_of.h"
 #include "onnx_writer.h"
-#include "readers/onnx.h"
+#include "readers/onnx/onnx.h"
 
 // Bodies of control flow and model-local functions.
 namespace latpred::readers {

@@ -1,4 +1,4 @@
-#include "readers/onnx_tensors.h"
+#include "readers/onnx/onnx_tensors.h"
 
 #include <gtest/gtest.h>
 

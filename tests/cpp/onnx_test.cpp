@@ -1,4 +1,4 @@
-#include "readers/onnx.h"
+#include "readers/onnx/onnx.h"
 
 #include <gtest/gtest.h>
 

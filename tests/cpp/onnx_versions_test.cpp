@@ -1,11 +1,11 @@
-#include "readers/onnx_versions.h"
+#include "readers/onnx/onnx_versions.h"
 
 #include <gtest/gtest.h>
 
 #include "latpred/error.h"
 #include "message_of.h"
 #include "onnx_writer.h"
-#include "readers/onnx.h"
+#include "readers/onnx/onnx.h"
 
 namespace latpred::readers {
 namespace {

@@ -1,4 +1,4 @@
-#include "readers/paddle_program.h"
+#include "readers/paddle/paddle_program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "readers/pickle.h"
+#include "readers/containers/pickle.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "readers/tensorflow.h"
+#include "readers/tensorflow/tensorflow.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "latpred/error.h"
 #include "latpred/shapes.h"
 #include "message_of.h"
-#include "readers/tensorflow_defaults.h"
-#include "readers/tensorflow_operators.h"
+#include "readers/tensorflow/tensorflow_defaults.h"
+#include "readers/tensorflow/tensorflow_operators.h"
 #include "tensorflow_writer.h"
 
 namespace latpred::readers {

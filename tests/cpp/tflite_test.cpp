@@ -1,4 +1,4 @@
-#include "readers/tflite.h"
+#include "readers/tflite/tflite.h"
 
 #include <gtest/gtest.h>
 

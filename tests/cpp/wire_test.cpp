@@ -1,4 +1,4 @@
-#include "readers/wire.h"
+#include "readers/containers/wire.h"
 
 #include <gtest/gtest.h>
 

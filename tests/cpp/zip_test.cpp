@@ -1,4 +1,4 @@
-#include "readers/zip.h"
+#include "readers/containers/zip.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "onnx_writer.h"
-#include "readers/zip.h"
+#include "readers/containers/zip.h"
 
 // Writes zip archives byte by byte, so that tests can say exactly what stands in them, damage included.
 namespace latpred::testing {

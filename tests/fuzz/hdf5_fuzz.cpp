@@ -1,4 +1,4 @@
-#include "readers/keras.h"
+#include "readers/keras/keras.h"
 
 #include "reader_fuzz.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "latpred/error.h"
+#include "readers/containers/zip.h"
 #include "readers/source.h"
-#include "readers/zip.h"
 #include "zip_writer.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

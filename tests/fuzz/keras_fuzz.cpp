@@ -1,7 +1,7 @@
-#include "readers/keras.h"
+#include "readers/keras/keras.h"
 
 #include "reader_fuzz.h"
-#include "readers/zip.h"
+#include "readers/containers/zip.h"
 
 namespace latpred::readers {
 namespace {

@@ -1,4 +1,4 @@
-#include "readers/paddle_pir.h"
+#include "readers/paddle/paddle_pir.h"
 
 #include "reader_fuzz.h"
 

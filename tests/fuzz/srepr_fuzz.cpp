@@ -1,4 +1,4 @@
-#include "readers/srepr.h"
+#include "readers/torch/srepr.h"
 
 #include <cstddef>
 #include <cstdint>

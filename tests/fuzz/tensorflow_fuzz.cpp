@@ -1,4 +1,4 @@
-#include "readers/tensorflow.h"
+#include "readers/tensorflow/tensorflow.h"
 
 #include "reader_fuzz.h"
 

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "cpp" / "src" / "readers" / "aten_defaults.cpp"
+TABLE = ROOT / "cpp" / "src" / "readers" / "torch" / "aten_defaults.cpp"
 ROW = re.compile(r'^    \{"(?P<target>[\w.]+)", "(?P<argument>\w+)", (?P<value>.+)\},$', re.MULTILINE)
 
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "latpred/error.h"
-#include "readers/wire.h"
+#include "readers/containers/wire.h"
 
 namespace latpred::readers {
 namespace {

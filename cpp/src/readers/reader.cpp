@@ -7,15 +7,15 @@
 #include "latpred/error.h"
 #include "latpred/mapped_file.h"
 #include "latpred/text.h"
-#include "readers/exported_program.h"
 #include "readers/folder.h"
-#include "readers/keras.h"
-#include "readers/onnx.h"
-#include "readers/paddle_pir.h"
-#include "readers/paddle_program.h"
+#include "readers/keras/keras.h"
+#include "readers/onnx/onnx.h"
+#include "readers/paddle/paddle_pir.h"
+#include "readers/paddle/paddle_program.h"
 #include "readers/sniff.h"
-#include "readers/tensorflow.h"
-#include "readers/tflite.h"
+#include "readers/tensorflow/tensorflow.h"
+#include "readers/tflite/tflite.h"
+#include "readers/torch/exported_program.h"
 
 namespace latpred {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "latpred/text.h"
+#include "readers/containers/zip.h"
 #include "readers/protobuf_kinds.h"
 #include "readers/weight_files.h"
-#include "readers/zip.h"
 
 namespace latpred::readers {
 namespace {

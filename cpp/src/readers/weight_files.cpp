@@ -8,9 +8,9 @@
 #include "latpred/error.h"
 #include "latpred/json.h"
 #include "latpred/text.h"
-#include "readers/pickle.h"
+#include "readers/containers/pickle.h"
+#include "readers/containers/zip.h"
 #include "readers/source.h"
-#include "readers/zip.h"
 
 namespace latpred::readers {
 namespace {
