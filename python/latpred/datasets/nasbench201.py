@@ -87,7 +87,7 @@ def _reduction(net: GraphBuilder, x: Variable, cin: int, cout: int) -> Variable:
 
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
-    """Puts the network of an "nb201:" recipe into `net`; its name is the cell, "op~from" joined by "+" for each node."""
+    """Puts the network of an "nb201:" recipe into `net`: cell holds "op~from" for each edge, nodes apart by ";"."""
     nodes = [
         [(match["op"], int(match["source"])) for match in EDGE.finditer(node)]
         for node in recipe.parameters["cell"].split(";")

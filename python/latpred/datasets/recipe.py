@@ -118,9 +118,14 @@ def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
-    from latpred.datasets import accel_nasbench
+    from latpred.datasets import accel_nasbench, nasbench201, transformer
 
-    kinds = {"op": build_operator, "anb": accel_nasbench.build}
+    kinds = {
+        "op": build_operator,
+        "anb": accel_nasbench.build,
+        "nb201": nasbench201.build,
+        "bert": transformer.build,
+    }
     rule = kinds.get(recipe.kind)
     if rule is None:
         raise InvalidArgumentError(f"recipe '{recipe}': unknown kind '{recipe.kind}'; valid: {', '.join(kinds)}")

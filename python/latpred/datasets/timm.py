@@ -1,4 +1,4 @@
-"""Image networks at fp16 autocast on three cards, and at float32 on a processor, from timm's benchmark tables (Apache-2.0)."""
+"""Image networks on three cards under autocast and on a processor, from timm's benchmark tables (Apache-2.0)."""
 
 from __future__ import annotations
 
