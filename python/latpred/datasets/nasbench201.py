@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from latpred._core import GraphBuilder
@@ -56,7 +56,7 @@ def _relu_conv_norm(net: GraphBuilder, x: Variable, cin: int, cout: int, kernel:
 
 
 def _edge(net: GraphBuilder, op: str, x: Variable, width: int) -> Variable:
-    rules = {
+    rules: dict[str, Callable[[], Variable]] = {
         "none": lambda: net.apply("mul", [x, net.parameter((1,))]),  # the original multiplies by zero
         "skip_connect": lambda: x,
         "nor_conv_1x1": lambda: _relu_conv_norm(net, x, width, width, 1),
