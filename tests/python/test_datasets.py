@@ -1,12 +1,24 @@
 """Rows, recipes and the networks that they rebuild."""
 
 import dataclasses
+import importlib.util
+import json
 
 import numpy as np
 import pytest
 from latpred import GraphBuilder
-from latpred.datasets import accel_nasbench, recipe, rows
-from latpred.errors import InvalidArgumentError
+from latpred.datasets import (
+    accel_nasbench,
+    nasbench201,
+    recipe,
+    rows,
+    tensorrt_bert,
+    timm,
+    timm_networks,
+    unified,
+    vidur,
+)
+from latpred.errors import InvalidArgumentError, MissingDependencyError
 from latpred.fitting import measurements, split
 
 pytest.importorskip("pandas")
@@ -48,7 +60,7 @@ def test_what_is_no_recipe_is_refused(text):
 def test_unknown_names_in_recipes_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown operator; valid: gemm, bmm"):
         graph_of("op:gemn?n=8&k=4")
-    with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb"):
+    with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb, nb201, bert"):
         graph_of("timm:resnet50")
     with pytest.raises(InvalidArgumentError, match="lacks 'k'; it has n"):
         graph_of("op:gemm?n=8")
@@ -125,3 +137,123 @@ def test_blocks_keep_near_twins_together():
 def test_chosen_blocks_follow_the_rule():
     blocks = [f"add:work={band}" for band in range(10)] + ["mul:work=3"]
     assert split.choose(blocks) == ["add:work=2", "add:work=7"]
+
+
+# Cells of NAS-Bench-201 with the millions of multiply-accumulates and the parameters that the benchmark states.
+LARGEST_CELL = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|"
+
+
+def test_the_largest_cell_is_that_of_the_benchmark():
+    graph = graph_of(str(nasbench201.recipe_of(LARGEST_CELL)))
+    assert round(graph.macs / 1e6, 2) == 220.12
+    # Sums start from a stored zero here: one for each of three nodes in fifteen cells.
+    assert graph.num_parameters - 45 == 1_531_546
+
+
+def test_every_operator_of_a_cell_is_built():
+    cell = "|none~0|+|skip_connect~0|nor_conv_1x1~1|+|avg_pool_3x3~0|none~1|nor_conv_3x3~2|"
+    operators = graph_of(str(nasbench201.recipe_of(cell)), batch=4).operators
+    assert operators["average_pool"] == 15 + 2
+    assert operators["conv"] == 1 + 2 * 15 + 2 * 3
+
+
+def test_bert_has_the_published_sizes():
+    # 12 layers of 768: 85,054,464 in the layers; words, segments, 128 positions and a norm; two outputs.
+    assert graph_of("bert:base?seq=128").num_parameters == 85_054_464 + (30522 + 2 + 128 + 2) * 768 + 2 * 769
+    assert graph_of("bert:large?seq=8", batch=2).macs == 2 * graph_of("bert:large?seq=8").macs
+
+
+def write(path, text):
+    import gzip
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+def test_tables_become_rows(tmp_path):
+    heading = "model,infer_img_size,infer_samples_per_sec,infer_batch_size,param_count,infer_gmacs"
+    folder = tmp_path / timm.FOLDER
+    for results in timm.RESULTS:
+        write(
+            folder / f"{results.file}.csv.gz",
+            f"{heading}\nresnet50.a1_in1k,224,2000.0,1000,25.6,4.1\nno_such,8,,,,\n",
+        )
+    found = list(timm.read(tmp_path))
+    assert len({row.id for row in found}) == len(timm.RESULTS)
+    assert {(row.recipe, row.family, row.batch, row.value) for row in found} == {
+        ("timm:resnet50@224", "timm-resnet", 1000, 0.5)
+    }
+
+    write(
+        tmp_path / "HELP" / "nasbench201_latency_ms.csv.gz",
+        f"idx,arch,titanx_32,silver_4114,pixel2\n0,{LARGEST_CELL},8.0,20.0,3\n",
+    )
+    assert [(row.device, row.batch, row.value) for row in nasbench201.read(tmp_path)] == [
+        ("TITAN X (Pascal)", 32, 0.008),
+        ("Xeon Silver 4114", 1, 0.02),
+    ]
+
+    columns = [
+        "n_head",
+        "n_kv_head",
+        "n_embd",
+        "n_expanded_embd",
+        "use_gated_mlp",
+        "num_tokens",
+        "num_tensor_parallel_workers",
+    ]
+    values = ["64", "8", "8192", "28672", "True", "16", "2"]
+    for name in ("attn_pre_proj", "attn_post_proj", "mlp_up_proj", "mlp_down_proj", "add"):
+        columns += [f"time_stats.{name}.{part}" for part in ("median", "mean", "std")]
+        values += ["0.1", "0.1", "0.01"]
+    write(
+        tmp_path / "vidur/data/profiling/compute/a100/meta/net/mlp.csv.gz",
+        ",".join(columns) + "\n" + ",".join(values) + "\n",
+    )
+    assert [row.recipe for row in vidur.read(tmp_path)] == [
+        "op:gemm?n=5120&k=8192&dtype=float16",
+        "op:gemm?n=8192&k=4096&dtype=float16",
+        "op:gemm?n=28672&k=8192&dtype=float16",
+        "op:gemm?n=8192&k=14336&dtype=float16",
+        "op:add?h=8192&dtype=float16",
+    ]
+
+    table = unified.read(tmp_path)
+    assert sorted(table.source.unique()) == sorted([nasbench201.SOURCE, timm.SOURCE, vidur.SOURCE])
+    assert table.id.is_unique
+
+
+def bert_line(device, size, refs, **cells):
+    row = {"Sequence Length": "128", "Batch Size": "8", "#2": "1.0", "#4": "2.0"} | cells
+    heading = [f"Inference performance: NVIDIA {device}", f"BERT {size}"]
+    return json.dumps({"heading": heading, "row": row, "refs": refs})
+
+
+def test_bert_tables_give_the_mean_once_and_leave_out_the_wrong_ones(tmp_path):
+    lines = [
+        bert_line("A30", "Base", ["22.12", "8.5.1", "v8.6.1"]),
+        bert_line("A30", "large", ["v10.9.0", "v10.16"]),  # the L4's numbers
+        bert_line("L4", "Large", ["v10.8.0"], **{"#4": ""}),  # not measured at fp16
+        bert_line("T4 (16GB)", "base", ["21.02"], **{"Sequence Length": ""}),  # the second line of the heading
+    ]
+    write(tmp_path / "TensorRT" / "demo_bert_tables.jsonl.gz", "\n".join(lines))
+    assert [
+        (row.device, row.recipe, row.precision, row.value, row.runtime_version) for row in tensorrt_bert.read(tmp_path)
+    ] == [
+        ("A30", "bert:base?seq=128", "int8", 0.001, "tensorrt v8.6.1"),
+        ("A30", "bert:base?seq=128", "fp16", 0.002, "tensorrt v8.6.1"),
+        ("L4", "bert:large?seq=128", "int8", 0.001, "tensorrt v10.8.0"),
+    ]
+
+
+def test_networks_of_timm_are_rebuilt_or_refused_by_name():
+    text = recipe.parse("timm:resnet18@224")
+    if importlib.util.find_spec("timm") is None:
+        with pytest.raises(MissingDependencyError, match="needs timm"):
+            timm_networks.graph_of(text, 1)
+        return
+    graph = timm_networks.graph_of(text, 2)
+    assert timm_networks.is_as_stated(graph, 11.69, 1.82)
+    assert not timm_networks.is_as_stated(graph, 12.69, 1.82)
+    with pytest.raises(InvalidArgumentError, match="no network 'resnet19'"):
+        timm_networks.graph_of(recipe.parse("timm:resnet19@224"), 1)
