@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from latpred.datasets.recipe import Recipe, parse
 
@@ -16,22 +19,46 @@ EVERY = 5  # one block of five is left out
 
 # Devices with one chip are measured, and left out, together.
 CHIPS = {
-    "GA100": ("A100-PCIe-40GB", "A100-PCIe-80GB", "A100-SXM4-40GB", "A100-SXM4-80GB"),
+    "GA100": ("A100-PCIe-40GB", "A100-PCIe-80GB", "A100-SXM4-40GB", "A100-SXM4-80GB", "A30"),
     "GH100": ("H100-SXM5-80GB", "H200-SXM-141GB"),
     "GP100": ("P100-PCIe-16GB",),
     "GP104": ("P4",),
-    "GV100": ("V100-PCIe-32GB",),
+    "GV100": ("V100-PCIe-32GB", "V100-SXM2-16GB"),
     "TU104": ("T4",),
     "GA102": ("RTX 3090",),
     "AD104": ("L4",),
-    "AD102": ("L40S",),
+    "AD102": ("L40S", "RTX 4090"),
+    "GB202": ("RTX PRO 6000 Max-Q",),
+    "TU102": ("RTX 2080 Ti", "TITAN RTX"),
+    "GP102": ("GTX 1080 Ti", "TITAN X (Pascal)", "TITAN Xp"),
 }
 # Boards without measurements that carry a measured chip: they get its factors.
 OTHER_BOARDS = {
     "GH100": ("H100-PCIe-80GB", "H100-NVL-94GB"),
     "GP100": ("P100-SXM2-16GB",),
-    "GV100": ("V100-SXM2-16GB", "V100-SXM2-32GB", "V100-PCIe-16GB"),
+    "GV100": ("V100-SXM2-32GB", "V100-PCIe-16GB"),
 }
+# Modules of timm whose networks are one another's variants: left out together.
+RELATED_FAMILIES = (
+    (
+        "timm-vision_transformer", "timm-beit", "timm-deepseek_vit", "timm-deit", "timm-eva", "timm-gemma4_vit",
+        "timm-naflexvit", "timm-qwen3_vit", "timm-vision_transformer_hybrid", "timm-vision_transformer_relpos",
+        "timm-vision_transformer_sam",
+    ),
+    ("timm-swin_transformer", "timm-swin_transformer_v2", "timm-swin_transformer_v2_cr"),
+    ("timm-efficientnet", "timm-hardcorenas", "timm-mobilenetv3", "timm-mobilenetv5"),
+    ("timm-resnet", "timm-resnetv2", "timm-senet"),
+    ("timm-inception_resnet_v2", "timm-inception_v3", "timm-inception_v4"),
+    ("timm-xception", "timm-xception_aligned"),
+    ("timm-nasnet", "timm-pnasnet"),
+    ("timm-efficientformer", "timm-efficientformer_v2"),
+    ("timm-efficientvit_mit", "timm-lowformer"),
+    ("timm-hiera", "timm-hieradet_sam2"),
+    ("timm-cspnet", "timm-cspnext"),
+)  # fmt: skip
+FOLDS = 5  # of families, besides the part that no choice looks at
+TEST = "test"
+
 CHIP_OF = {device: chip for chip, devices in CHIPS.items() for device in devices}
 
 SPLIT_FILE = "gpu.json"
@@ -64,14 +91,40 @@ def choose(blocks: Iterable[str]) -> list[str]:
     return sorted(block for places in by_name.values() for _, block in sorted(places)[2::EVERY])
 
 
+def deal_families(networks: Mapping[str, int]) -> dict[str, list[str]]:
+    """Families and how many networks each has, dealt to a test part and FOLDS parts that are left out in turn: related
+    ones together, the largest first, back and forth, so that the parts have like sizes. No time is looked at."""
+    related = {family: group for group in RELATED_FAMILIES for family in group}
+    groups = {related.get(family, (family,)) for family in networks}
+    sizes = {group: sum(networks.get(family, 0) for family in group) for group in groups}
+    parts: list[list[str]] = [[] for _ in range(FOLDS + 1)]
+    for place, group in enumerate(sorted(groups, key=lambda group: (-sizes[group], group))):
+        lap, step = divmod(place, len(parts))
+        parts[step if lap % 2 == 0 else len(parts) - 1 - step].extend(f for f in group if f in networks)
+    names = [str(fold) for fold in range(FOLDS)] + [TEST]
+    return {name: sorted(part) for name, part in zip(names, parts, strict=True)}
+
+
+@cache
+def _split_file() -> dict[str, Any]:
+    text = (resources.files("latpred") / "data" / "splits" / SPLIT_FILE).read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
 def left_out_blocks() -> frozenset[str]:
     """The blocks named in the committed split file."""
-    text = (resources.files("latpred") / "data" / "splits" / SPLIT_FILE).read_text(encoding="utf-8")
-    return frozenset(json.loads(text)["left_out_blocks"])
+    return frozenset(_split_file()["left_out_blocks"])
+
+
+def part_of_family() -> dict[str, str]:
+    """For each family of networks its part in the committed split file: TEST, or the fold that it is left out with."""
+    return {family: part for part, families in _split_file()["families"].items() for family in families}
 
 
 def main() -> None:
     """Writes the split file from the recipes of all measurements; their values are not read."""
+    from latpred.datasets import timm
     from latpred.fitting.measurements import read_sources
 
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -80,11 +133,16 @@ def main() -> None:
     arguments = parser.parse_args()
     table = read_sources(arguments.data)[["recipe", "batch"]].drop_duplicates()
     blocks = [block_of(recipe, batch) for recipe, batch in table.itertuples(index=False)]
+    networks = {(row.recipe, row.family, row.runtime_version) for row in timm.read(arguments.data)}
+    recipes_of = {(recipe, family) for recipe, family, _ in networks}
     content = {
-        "description": "Blocks of operator shapes (operator, log4 of the product of its sizes) and of networks "
-        "(layers) that no fit sees, on any device. Chips are left out in turn, each with all its boards.",
+        "description": "Left out: blocks of operator shapes (operator, log4 of the product of its sizes) and of "
+        "networks (layers), which no fit sees on any device; families of networks, the part 'test' for the last "
+        "figures only, the others in turn; chips in turn, each with all its boards; versions of the runtime in turn.",
         "left_out_blocks": choose(blocks),
         "left_out_chips_in_turn": CHIPS,
+        "families": deal_families(Counter(family for _, family in recipes_of)),
+        "left_out_versions_in_turn": sorted({version for _, _, version in networks}),
     }
     arguments.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
