@@ -92,6 +92,15 @@ def _layer_norm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     return net.apply("layer_norm", [x, net.parameter((h,), dtype), net.parameter((h,), dtype)], axis=-1)
 
 
+def _attention(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
+    """Queries of `heads` heads against keys and values of `kv_heads`, each [batch, heads, seq, head_size]."""
+    heads, seq, size = recipe.integer("heads"), recipe.integer("seq"), recipe.integer("head_size")
+    kv_heads = recipe.integer("kv_heads", heads)
+    inputs = [net.input("query", (heads, seq, size), dtype)]
+    inputs += [net.input(name, (kv_heads, seq, size), dtype) for name in ("key", "value")]
+    return net.apply("scaled_dot_product_attention", inputs, is_causal=recipe.integer("causal", 0))
+
+
 _OPERATORS: dict[str, Callable[[GraphBuilder, Recipe, str], Variable]] = {
     "gemm": _gemm,
     "bmm": _bmm,
@@ -105,6 +114,7 @@ _OPERATORS: dict[str, Callable[[GraphBuilder, Recipe, str], Variable]] = {
     "pow": _binary,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "attention": _attention,
 }
 
 
