@@ -1,7 +1,6 @@
 """Rows, recipes and the networks that they rebuild."""
 
 import dataclasses
-import importlib.util
 import json
 
 import numpy as np
@@ -14,11 +13,10 @@ from latpred.datasets import (
     rows,
     tensorrt_bert,
     timm,
-    timm_networks,
     unified,
     vidur,
 )
-from latpred.errors import InvalidArgumentError, MissingDependencyError
+from latpred.errors import InvalidArgumentError
 from latpred.fitting import measurements, split
 
 pytest.importorskip("pandas")
@@ -244,16 +242,3 @@ def test_bert_tables_give_the_mean_once_and_leave_out_the_wrong_ones(tmp_path):
         ("A30", "bert:base?seq=128", "fp16", 0.002, "tensorrt v8.6.1"),
         ("L4", "bert:large?seq=128", "int8", 0.001, "tensorrt v10.8.0"),
     ]
-
-
-def test_networks_of_timm_are_rebuilt_or_refused_by_name():
-    text = recipe.parse("timm:resnet18@224")
-    if importlib.util.find_spec("timm") is None:
-        with pytest.raises(MissingDependencyError, match="needs timm"):
-            timm_networks.graph_of(text, 1)
-        return
-    graph = timm_networks.graph_of(text, 2)
-    assert timm_networks.is_as_stated(graph, 11.69, 1.82)
-    assert not timm_networks.is_as_stated(graph, 12.69, 1.82)
-    with pytest.raises(InvalidArgumentError, match="no network 'resnet19'"):
-        timm_networks.graph_of(recipe.parse("timm:resnet19@224"), 1)

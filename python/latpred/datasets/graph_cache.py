@@ -1,0 +1,159 @@
+"""Networks that only their framework can build, recorded once: a file of the documents that recipes stand for.
+
+Building a network of timm takes a second, reading its document five milliseconds, and the document needs no framework.
+One file holds them all (SQLite); an interrupted build goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import multiprocessing
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from latpred import _core
+from latpred._core import Graph, Program
+from latpred.datasets.recipe import build, parse
+from latpred.datasets.recorded import Recorded, is_recorded, record
+from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS networks (
+    recipe TEXT PRIMARY KEY,
+    document BLOB,  -- xz of the document; NULL where it failed
+    facts TEXT,     -- JSON: tied weights, name, versions of what built it
+    error TEXT,     -- why there is none
+    seconds REAL
+)
+"""
+_KEPT_PROGRAMS = 64  # rows of one network stand together in a sorted table
+_NETWORKS_OF_A_POOL = 400  # then new processes: what frameworks keep of each network adds up
+_AHEAD = 2  # networks handed to each worker at a time
+
+
+class GraphCache:
+    """Reads a file that build_cache wrote."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise InvalidArgumentError(
+                f"graph cache '{path}': no such file; 'latpred dataset build --out FOLDER' writes FOLDER/graphs.sqlite"
+            )
+        self._path = path
+        self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        self._program = lru_cache(_KEPT_PROGRAMS)(self._read)
+
+    def recipes(self) -> list[str]:
+        """Every network that the cache holds."""
+        query = "SELECT recipe FROM networks WHERE document IS NOT NULL ORDER BY recipe"
+        return [recipe for (recipe,) in self._connection.execute(query)]
+
+    def failures(self) -> dict[str, str]:
+        """Networks that could not be built, and why."""
+        return dict(self._connection.execute("SELECT recipe, error FROM networks WHERE error IS NOT NULL"))
+
+    def __contains__(self, recipe: str) -> bool:
+        query = "SELECT 1 FROM networks WHERE recipe = ? AND document IS NOT NULL"
+        return self._connection.execute(query, (recipe,)).fetchone() is not None
+
+    def recorded(self, recipe: str) -> Recorded:
+        """The document of a network that a framework built."""
+        query = "SELECT document, facts, error FROM networks WHERE recipe = ?"
+        document, facts, error = self._connection.execute(query, (recipe,)).fetchone() or (
+            None,
+            "",
+            "it was never built",
+        )
+        if document is None:
+            raise InvalidArgumentError(f"graph cache '{self._path}' has no network '{recipe}': {error}")
+        return Recorded(lzma.decompress(document), **json.loads(facts))
+
+    def graph(self, recipe: str, batch: int) -> Graph:
+        """The network of `recipe` at `batch`: from this cache, or built where the recipe needs no framework."""
+        parsed = parse(recipe)
+        if is_recorded(parsed):
+            return _core.resolve(self._program(recipe), batch)
+        net = _core.GraphBuilder()
+        build(net, parsed)
+        return net.build(batch)
+
+    def _read(self, recipe: str) -> Program:
+        return self.recorded(recipe).program()
+
+
+def _attempt(recipe: str) -> tuple[str, Recorded | None, str | None, float]:
+    start = time.perf_counter()
+    try:
+        return recipe, record(parse(recipe)), None, time.perf_counter() - start
+    except MissingDependencyError:
+        raise  # this place's lack, not the network's
+    except LatpredError as error:
+        return recipe, None, str(error), time.perf_counter() - start
+    except Exception as error:  # noqa: BLE001 - whatever a framework's own code raises is a reason, not a crash
+        text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return recipe, None, text, time.perf_counter() - start
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _attempts(recipes: list[str], workers: int) -> Iterator[tuple[str, Recorded | None, str | None, float]]:
+    if workers == 1:
+        yield from map(_attempt, recipes)
+        return
+    # Spawned, not forked: torch's threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    for start in range(0, len(recipes), _NETWORKS_OF_A_POOL):
+        waiting = iter(recipes[start : start + _NETWORKS_OF_A_POOL])
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
+            running = {pool.submit(_attempt, recipe) for recipe in islice(waiting, workers * _AHEAD)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+                    running |= {pool.submit(_attempt, recipe) for recipe in islice(waiting, 1)}
+
+
+def build_cache(path: Path, recipes: Iterable[str], workers: int | None = None) -> Iterator[tuple[int, int, str]]:
+    """Records the networks of `recipes` that the file at `path` does not have yet; those that failed before are tried
+    again. Yields (done, all, recipe) as it goes; a network is on disk when its line comes."""
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute(_SCHEMA)
+        known = {recipe for (recipe,) in connection.execute("SELECT recipe FROM networks WHERE document IS NOT NULL")}
+        wanted = sorted({recipe for recipe in recipes if is_recorded(parse(recipe))} - known)
+        # No more processes than there is work for them.
+        workers = min(workers or os.cpu_count() or 1, len(wanted)) or 1
+        for done, (recipe, recorded, error, seconds) in enumerate(_attempts(wanted, workers), 1):
+            packed = None if recorded is None else lzma.compress(recorded.document)
+            facts = None if recorded is None else json.dumps(recorded.facts())
+            values = (recipe, packed, facts, error, seconds)
+            connection.execute("INSERT OR REPLACE INTO networks VALUES (?, ?, ?, ?, ?)", values)
+            connection.commit()
+            yield done, len(wanted), recipe
+    except BrokenProcessPool as error:
+        raise LatpredError(
+            f"graph cache '{path}': a process that records networks was killed, most often for want of memory; the "
+            f"same command goes on where it stopped, with fewer processes if need be"
+        ) from error
+    finally:
+        connection.close()
