@@ -128,13 +128,14 @@ def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
-    from latpred.datasets import accel_nasbench, nasbench201, stable_diffusion, transformer
+    from latpred.datasets import accel_nasbench, language_model, nasbench201, stable_diffusion, transformer
 
     kinds = {
         "op": build_operator,
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
         "bert": transformer.build,
+        "llm": language_model.build,
         "sd": stable_diffusion.build,
     }
     rule = kinds.get(recipe.kind)
