@@ -135,6 +135,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
         "bert": transformer.build,
+        "vit": transformer.build_vision,
         "llm": language_model.build,
         "sd": stable_diffusion.build,
     }
