@@ -1,10 +1,12 @@
 """Tables of measurements as they stand in their sources, read into rows: each trap of a source has a test."""
 
 import gzip
+import json
 
 import pytest
 from latpred import GraphBuilder
-from latpred.datasets import aiconfigurator, recipe
+from latpred.datasets import aiconfigurator, fbnet, ofa, paddleclas, recipe
+from latpred.errors import InvalidArgumentError
 
 pytest.importorskip("pandas")
 
@@ -57,3 +59,109 @@ def test_products_and_prefill_of_serving_stacks_leave_out_what_is_another_kernel
             0.002,
         ),
     ]
+
+
+# FBNet-C, whose parameters and multiply-adds timm's fbnetc_100 has too.
+FBNET_C = "fbnet:imagenet?ops=0,3,8,0,0,7,6,7,3,7,6,7,7,7,7,7,6,7,7,7,7,3"
+# HELP's first two networks; the parameters and multiply-adds are those that Once-for-all's own code counts.
+FIRST_FBNET = "7 8 1 8 4 8 8 8 7 4 1 4 7 3 2 7 3 2 4 2 4 5"
+FIRST_OFA = (
+    '"{""ks"": [7, 5, 5, 5, 7, 7, 5, 7, 5, 7, 3, 7, 5, 3, 7, 3, 5, 3, 5, 3], '
+    '""e"": [6, 4, 4, 6, 6, 3, 4, 3, 3, 6, 3, 3, 3, 6, 3, 4, 6, 4, 3, 6], ""d"": [2, 2, 2, 2, 3], ""r"": 204}"'
+)
+FIRST_OFA_RECIPE = (
+    "ofa:mbv3?ks=7,5,5,5,7,7,5,7,5,7,3,7,5,3,7,3,5,3,5,3&e=6,4,4,6,6,3,4,3,3,6,3,3,3,6,3,4,6,4,3,6"
+    "&d=2,2,2,2,3&size=204&width=1.2"
+)
+
+
+def test_fbnet_c_is_the_published_network():
+    graph = graph_of(FBNET_C)
+    assert graph.num_parameters == 5_572_200
+    assert graph.macs == 384_960_160
+
+
+def test_grouped_blocks_of_fbnet_shuffle_their_channels():
+    plain, grouped = (graph_of(f"fbnet:cifar100?ops={','.join([block] + ['8'] * 21)}") for block in "01")
+    assert grouped.operators["transpose"] == 1
+    assert "transpose" not in plain.operators
+    assert plain.num_parameters - grouped.num_parameters == 2 * (16 * 16) // 2  # two 1x1 convolutions, halved
+
+
+def test_what_is_no_network_of_fbnets_space_is_refused():
+    with pytest.raises(InvalidArgumentError, match="names 1 blocks; expected 22"):
+        graph_of("fbnet:cifar100?ops=1")
+    with pytest.raises(InvalidArgumentError, match="unknown form 'cifar'; valid: cifar100, imagenet"):
+        graph_of("fbnet:cifar?ops=1")
+
+
+def test_networks_of_once_for_all_are_those_of_its_own_code():
+    graph = graph_of(FIRST_OFA_RECIPE)
+    assert graph.macs == 305_047_776
+    # Hard swishes and sigmoids hold a three and a six here, each a stored number.
+    assert graph.num_parameters - 2 * graph.operators["clip"] == 6_132_040
+
+
+def test_columns_of_help_name_device_and_batch(tmp_path):
+    write(
+        tmp_path / "HELP" / fbnet.TABLE,
+        f"idx,arch,titanx_64,pixel3,gold_6240\n0,{FIRST_FBNET},8.0,3.0,20.0\n1,{FIRST_FBNET},0.01,3.0,\n",
+    )
+    assert [(row.recipe, row.family, row.device, row.batch, row.value) for row in fbnet.read(tmp_path)] == [
+        (f"fbnet:cifar100?ops={FIRST_FBNET.replace(' ', ',')}", "fbnet", "TITAN X (Pascal)", 64, 0.008),
+        (f"fbnet:cifar100?ops={FIRST_FBNET.replace(' ', ',')}", "fbnet", "Xeon Gold 6240", 1, 0.02),
+    ]
+    write(tmp_path / "HELP" / ofa.TABLE, f"idx,arch,titan_xp_32,v100_1\n0,{FIRST_OFA},8.0,4.0\n")
+    assert [(row.recipe, row.input, row.device, row.batch, row.value) for row in ofa.read(tmp_path)] == [
+        (FIRST_OFA_RECIPE, "3,204,204", "TITAN Xp", 32, 0.008),
+        (FIRST_OFA_RECIPE, "3,204,204", "V100-SXM2-16GB", 1, 0.004),
+    ]
+
+
+def page(file, heading, **cells):
+    return json.dumps({"file": f"docs/{file}", "heading": [heading], "context": [], "row": cells})
+
+
+ZH, EN = "zh_CN/models/ImageNet1k", "en/models"
+PADDLE = [
+    # Both languages say the same of T4; the later list repeats the page, with a slip.
+    page(f"{EN}/ResNet_en.md", "T4 GPU", **{"Models": "ResNet50", "Crop Size": "224", "FP16 Batch Size=1 (ms)": "2.5"}),
+    page(f"{ZH}/ResNet.md", "T4 GPU", **{"Models": "ResNet50", "Size": "224", "Latency(ms) FP16 bs=1": "2.5"}),
+    page(f"{ZH}/README.md", "ResNet", **{"模型": "ResNet50", "time(ms)<br>bs=8": "11.24", "FLOPs(G)": "4.11",
+                                         "Params(M)": "25.61"}),
+    page(f"{ZH}/ResNet.md", "V100 GPU", **{"Models": "ResNet50", "Size": "224", "Latency(ms)<br>bs=8": "6.0"}),
+    # Distilled weights are the same network, measured once; a dash is no time.
+    page(f"{ZH}/ResNet.md", "V100 GPU", **{"Models": "ResNet50_<br>ssld", "Size": "224", "Latency(ms) bs=8": "6.0"}),
+    page(f"{ZH}/README.md", "HGNet", **{"模型": "PPHGNet_tiny", "time(ms) bs=1": "1.77", "time(ms) bs=4": "-",
+                                        "FLOPs(G)": "4.54", "Params(M)": "14.75"}),
+    # The earlier list has no sizes: the network's page knows that it is 240.
+    page(f"{ZH}/model_list.md", "EfficientNet", **{"模型": "EfficientNetB1", "time(ms) bs=1": "3.0",
+                                                      "FLOPs(G)": "0.71", "Params(M)": "7.86"}),
+    page(f"{ZH}/EfficientNet.md", "V100 GPU", **{"Models": "EfficientNetB1", "Size": "240",
+                                                 "FP32 Batch Size=1\\4 (ms)": "4.0"}),
+    # Another size than its network's, another network, another device, an unknown engine, processors.
+    page(f"{ZH}/ResNet.md", "T4 GPU", **{"Models": "Fix_ResNet50_vd_ssld", "Latency(ms) FP16 bs=1": "3.4"}),
+    page(f"{ZH}/RepVGG.md", "V100 GPU", **{"Models": "RepVGG_A0", "Size": "224", "Latency(ms) bs=1": "1.0"}),
+    page(f"{ZH}/VGG.md", "SD855", **{"Models": "VGG16", "Latency(ms) bs=1": "1.0"}),
+    page(f"{EN}/VGG_en.md", "V100 GPU", **{"Models": "VGG16", "FP32 Batch Size=1 (ms)": "1.0"}),
+    page(f"{ZH}/README.md", "LCNet", **{"模型": "PPLCNet_x1_0", "time(ms)* bs=1": "0.47"}),
+]  # fmt: skip
+
+
+def test_paddles_pages_repeat_one_another(tmp_path):
+    write(tmp_path / "PaddleClas" / "inference_tables.jsonl.gz", "\n".join(PADDLE))
+    found = {
+        (row.device, row.recipe, row.batch, row.precision, row.runtime_version, round(row.value * 1e3, 3))
+        for row in paddleclas.read(tmp_path)
+    }
+    v100 = "V100-SXM2-16GB"
+    assert found == {
+        ("T4", "timm:resnet50@224", 1, "fp16", "tensorrt", 2.5),
+        (v100, "timm:resnet50@224", 8, "fp32", "tensorrt", 6.0),
+        (v100, "timm:hgnet_tiny@224", 1, "fp32", "tensorrt", 1.77),
+        (v100, "timm:efficientnet_b1@240", 1, "fp32", "tensorrt 8.0.3.4", 3.0),
+        (v100, "timm:efficientnet_b1@240", 4, "fp32", "tensorrt", 4.0),
+    }
+    stated = {row.recipe: sizes for row, *sizes in paddleclas.read_stated(tmp_path)}
+    assert stated["timm:resnet50@224"] == [25.61, 4.11]
+    assert stated["timm:efficientnet_b1@240"] == [7.86, None]  # counted at another size

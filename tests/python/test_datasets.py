@@ -8,6 +8,7 @@ import pytest
 from latpred import GraphBuilder
 from latpred.datasets import (
     accel_nasbench,
+    help_tables,
     nasbench201,
     recipe,
     rows,
@@ -58,7 +59,7 @@ def test_what_is_no_recipe_is_refused(text):
 def test_unknown_names_in_recipes_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown operator; valid: gemm, bmm"):
         graph_of("op:gemn?n=8&k=4")
-    with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb, nb201, bert"):
+    with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb, nb201, fbnet"):
         graph_of("timm:resnet50")
     with pytest.raises(InvalidArgumentError, match="lacks 'k'; it has n"):
         graph_of("op:gemm?n=8")
@@ -217,7 +218,7 @@ def test_tables_become_rows(tmp_path):
     ]
 
     table = unified.read(tmp_path)
-    assert sorted(table.source.unique()) == sorted([nasbench201.SOURCE, timm.SOURCE, vidur.SOURCE])
+    assert sorted(table.source.unique()) == sorted([help_tables.SOURCE, timm.SOURCE, vidur.SOURCE])
     assert table.id.is_unique
 
 

@@ -7,26 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from latpred._core import GraphBuilder
+from latpred.datasets.help_tables import rows_of
+from latpred.datasets.mobile_blocks import classifier, conv, norm
 from latpred.datasets.recipe import Recipe, Variable
 from latpred.datasets.rows import Row
 
-SOURCE = "HELP 45f70eb9"
-LICENCE = "MIT"
-PROTOCOL = "PyTorch, mean of repeated calls; the table states no more"
-MILLISECOND = 1e-3
-SMALLEST_MS = 0.1  # what lies below are slips of units
-
-DEVICES = {
-    "1080ti": "GTX 1080 Ti",
-    "2080ti": "RTX 2080 Ti",
-    "titan_rtx": "TITAN RTX",
-    "titanx": "TITAN X (Pascal)",
-    "titanxp": "TITAN Xp",
-    "silver_4114": "Xeon Silver 4114",
-    "silver_4210r": "Xeon Silver 4210R",
-    "gold_6240": "Xeon Gold 6240",
-}
-BATCHES = {"_1": 1, "_32": 32, "_256": 256, "": 1}  # the ends of the columns' names
+TABLE = "nasbench201_latency_ms.csv.gz"
 
 # The fixed parts of the space, as for CIFAR-10.
 IMAGE_SIZE = 32
@@ -37,18 +23,7 @@ EDGE = re.compile(r"(?P<op>\w+)~(?P<source>\d)")
 
 
 def _conv_norm(net: GraphBuilder, x: Variable, cin: int, cout: int, kernel: int, stride: int = 1) -> Variable:
-    y = net.apply(
-        "conv",
-        [x, net.parameter((cout, cin, kernel, kernel))],
-        kernel_shape=[kernel] * 2,
-        strides=[stride] * 2,
-        pads=[kernel // 2] * 4,
-    )
-    return _norm(net, y, cout)
-
-
-def _norm(net: GraphBuilder, x: Variable, width: int) -> Variable:
-    return net.apply("batch_norm", [x, *(net.parameter((width,)) for _ in range(4))])
+    return norm(net, conv(net, x, cin, cout, kernel, stride), cout)
 
 
 def _relu_conv_norm(net: GraphBuilder, x: Variable, cin: int, cout: int, kernel: int, stride: int = 1) -> Variable:
@@ -82,8 +57,7 @@ def _reduction(net: GraphBuilder, x: Variable, cin: int, cout: int) -> Variable:
     y = _relu_conv_norm(net, x, cin, cout, 3, 2)
     y = _relu_conv_norm(net, y, cout, cout, 3)
     shortcut = net.apply("average_pool", x, kernel_shape=[2, 2], strides=[2, 2])
-    shortcut = net.apply("conv", [shortcut, net.parameter((cout, cin, 1, 1))], kernel_shape=[1, 1])
-    return net.apply("add", [shortcut, y])
+    return net.apply("add", [conv(net, shortcut, cin, cout), y])
 
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
@@ -100,9 +74,9 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
             width *= 2
         for _ in range(CELLS):
             x = _cell(net, x, width, nodes)
-    x = net.apply("relu", _norm(net, x, width))
+    x = net.apply("relu", norm(net, x, width))
     x = net.apply("flatten", net.apply("global_average_pool", x))
-    net.output(net.apply("gemm", [x, net.parameter((CLASSES, width)), net.parameter((CLASSES,))], transB=1))
+    net.output(classifier(net, x, width, CLASSES))
 
 
 def recipe_of(cell: str) -> Recipe:
@@ -112,32 +86,6 @@ def recipe_of(cell: str) -> Recipe:
 
 
 def read(data: Path) -> Iterator[Row]:
-    """All rows under `data`/HELP of the devices that the device table has."""
-    import pandas as pd
-
-    table = pd.read_csv(data / "HELP" / "nasbench201_latency_ms.csv.gz")
-    columns = [
-        (name + end, device, batch)
-        for name, device in DEVICES.items()
-        for end, batch in BATCHES.items()
-        if name + end in table.columns
-    ]
-    for values in table.to_dict("records"):
-        recipe = str(recipe_of(values["arch"]))
-        for column, device, batch in columns:
-            if not values[column] > SMALLEST_MS:
-                continue
-            yield Row(
-                recipe=recipe,
-                family="nb201",
-                batch=batch,
-                input=f"3,{IMAGE_SIZE},{IMAGE_SIZE}",
-                device=device,
-                runtime="eager",
-                runtime_version="",
-                precision="fp32",
-                value=values[column] * MILLISECOND,
-                source=SOURCE,
-                licence=LICENCE,
-                protocol=PROTOCOL,
-            )
+    """All rows under `data`/HELP of this space and of the devices that the device table has."""
+    sizes = f"3,{IMAGE_SIZE},{IMAGE_SIZE}"
+    return rows_of(data / "HELP" / TABLE, "nb201", lambda arch: (recipe_of(arch), sizes))

@@ -128,12 +128,14 @@ def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
-    from latpred.datasets import accel_nasbench, language_model, nasbench201, stable_diffusion, transformer
+    from latpred.datasets import accel_nasbench, fbnet, language_model, nasbench201, ofa, stable_diffusion, transformer
 
     kinds = {
         "op": build_operator,
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
+        "fbnet": fbnet.build,
+        "ofa": ofa.build,
         "bert": transformer.build,
         "vit": transformer.build_vision,
         "llm": language_model.build,

@@ -15,6 +15,7 @@ SOURCE = "TensorRT a892d222"
 LICENCE = "Apache-2.0"
 PROTOCOL = "mean of the demo's own benchmark, engine built for the batch, without copies"
 MILLISECOND = 1e-3
+TABLE = "demo_bert_tables.jsonl.gz"
 
 DEVICES = {
     "A100 (40GB)": "A100-SXM4-40GB",
@@ -60,7 +61,7 @@ def _newest(refs: list[str]) -> str:
 
 def read(data: Path) -> Iterator[Row]:
     """The rows of BERT base and large under `data`/TensorRT, once for each value: the version is the newest with it."""
-    with gzip.open(data / "TensorRT" / "demo_bert_tables.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(data / "TensorRT" / TABLE, "rt", encoding="utf-8") as lines:
         for line in lines:
             entry = json.loads(line)
             size, device = _size_of(entry["heading"]), _device_of(entry["heading"])

@@ -1,48 +1,67 @@
-"""Every public table of measurements in one: python -m latpred.datasets.unified --data FOLDER --out rows.parquet."""
+"""Every public table of measurements in one."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from latpred.datasets import accel_nasbench, aiconfigurator, nasbench201, neusight, rows, tensorrt_bert, timm, vidur
+from latpred._core import unknown_name_message
+from latpred.datasets import (
+    accel_nasbench,
+    aiconfigurator,
+    fbnet,
+    nasbench201,
+    neusight,
+    ofa,
+    paddleclas,
+    rows,
+    tensorrt_bert,
+    timm,
+    vidur,
+)
 from latpred.datasets.rows import Row
+from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The folder of each source under the data folder, and what reads it.
+# The folder or table of each source under the data folder, and what reads it.
 SOURCES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "Accel-NASBench": accel_nasbench.read,
-    "HELP": nasbench201.read,
+    f"HELP/{fbnet.TABLE}": fbnet.read,
+    f"HELP/{nasbench201.TABLE}": nasbench201.read,
+    f"HELP/{ofa.TABLE}": ofa.read,
     "NeuSight": neusight.read,
-    "TensorRT": tensorrt_bert.read,
+    "PaddleClas": paddleclas.read,
+    f"TensorRT/{tensorrt_bert.TABLE}": tensorrt_bert.read,
     "aiconfigurator": aiconfigurator.read,
     "pytorch-image-models": timm.read,
     "vidur": vidur.read,
 }
 
 
+# Sources that state sizes of the networks that a framework rebuilds: a row, millions of parameters, billions of MACs of
+# one item where they are stated.
+STATED: dict[str, Callable[[Path], Iterator[tuple[Row, float, float | None]]]] = {
+    "PaddleClas": paddleclas.read_stated,
+    "pytorch-image-models": timm.read_stated,
+}
+
+
+def present(data: Path, only: Sequence[str] = ()) -> list[str]:
+    """The sources whose folders are under `data`, or those of them that `only` names."""
+    for name in only:
+        if name not in SOURCES:
+            raise InvalidArgumentError(unknown_name_message("source", name, list(SOURCES)), valid=list(SOURCES))
+        if not (data / name).exists():
+            raise InvalidArgumentError(f"'{data}' has no folder '{name}'")
+    names = [name for name in SOURCES if (data / name).exists() and (not only or name in only)]
+    if not names:
+        raise InvalidArgumentError(f"'{data}' has none of the folders {', '.join(SOURCES)}")
+    return names
+
+
 def read(data: Path) -> pd.DataFrame:
     """The rows of all sources that are under `data`, each once."""
-    return rows.to_table(
-        row for name, read_source in SOURCES.items() if (data / name).is_dir() for row in read_source(data)
-    )
-
-
-def main() -> None:
-    """Writes the table and prints how many rows each source has for each device."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--data", type=Path, required=True, help=f"folder with {', '.join(SOURCES)}")
-    parser.add_argument("--out", type=Path, required=True, help="Parquet file to write")
-    arguments = parser.parse_args()
-    table = read(arguments.data)
-    table.to_parquet(arguments.out, compression="zstd", index=False)
-    print(table.groupby(["source", "device", "runtime", "precision"]).size().to_string())
-    print(f"{len(table)} rows of {table.recipe.nunique()} networks and operators in {arguments.out}")
-
-
-if __name__ == "__main__":
-    main()
+    return rows.to_table(row for name in present(data) for row in SOURCES[name](data))

@@ -1,0 +1,35 @@
+"""Layers that the mobile search spaces share."""
+
+from __future__ import annotations
+
+from latpred._core import GraphBuilder
+from latpred.datasets.recipe import Variable
+
+
+def conv(
+    net: GraphBuilder, x: Variable, cin: int, cout: int, kernel: int = 1, stride: int = 1, groups: int = 1
+) -> Variable:
+    """A convolution that keeps the size, up to its stride."""
+    return net.apply(
+        "conv",
+        [x, net.parameter((cout, cin // groups, kernel, kernel))],
+        kernel_shape=[kernel] * 2,
+        strides=[stride] * 2,
+        pads=[kernel // 2] * 4,
+        group=groups,
+    )
+
+
+def norm(net: GraphBuilder, x: Variable, width: int) -> Variable:
+    """A batch norm: scale, shift and two statistics."""
+    return net.apply("batch_norm", [x, *(net.parameter((width,)) for _ in range(4))])
+
+
+def classifier(net: GraphBuilder, x: Variable, cin: int, classes: int) -> Variable:
+    """One number for each class."""
+    return net.apply("gemm", [x, net.parameter((classes, cin)), net.parameter((classes,))], transB=1)
+
+
+def numbers(text: str) -> list[int]:
+    """ "3,5,7" """
+    return [int(word) for word in text.split(",")]
