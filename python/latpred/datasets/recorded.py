@@ -8,6 +8,7 @@ from typing import Any
 
 from latpred import _core
 from latpred._core import Program
+from latpred.datasets import huggingface
 from latpred.datasets.recipe import Recipe
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
@@ -69,7 +70,7 @@ class Builder:
 
 
 # What each kind of recipe is built with.
-BUILDERS: dict[str, Builder] = {"timm": Builder("timm", _timm)}
+BUILDERS: dict[str, Builder] = {"timm": Builder("timm", _timm), "hf": Builder("transformers", huggingface.build)}
 
 
 def is_recorded(recipe: Recipe) -> bool:
