@@ -21,5 +21,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_memory(module);
   latpred::bind_checkpoint(module);
   latpred::bind_predictor(module);
+  latpred::bind_interval(module);
+  latpred::bind_calibration(module);
   latpred::bind_session(module);
 }

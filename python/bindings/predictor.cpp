@@ -15,11 +15,13 @@ void bind_predictor(py::module_& module) {
   py::class_<PredictorRow>(module, "Predictor", "A row of the predictor table.")
       .def_readonly("name", &PredictorRow::name)
       .def_readonly("description", &PredictorRow::description)
+      .def_readonly("checkpoint", &PredictorRow::checkpoint, "Its file under data/predictors.")
       .def("__repr__", [](const PredictorRow& row) { return "<Predictor " + std::string(row.name) + ">"; });
   py::class_<LatencyOutput>(module, "LatencyOutput", "What a predictor answers: kernels and host wait add up.")
       .def_readonly("latency_s", &LatencyOutput::latency_s)
       .def_readonly("host_wait_s", &LatencyOutput::host_wait_s)
-      .def_readonly("kernel_s", &LatencyOutput::kernel_s, "[K] seconds, repeats included.");
+      .def_readonly("kernel_s", &LatencyOutput::kernel_s, "[K] seconds, repeats included.")
+      .def_readonly("host_s", &LatencyOutput::host_s, "The host's time for all launches.");
   py::class_<Predictor>(module, "LoadedPredictor", "A predictor with its checkpoint.")
       .def(
           "latency",

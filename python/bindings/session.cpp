@@ -15,16 +15,18 @@ void bind_request(py::module_& module) {
   const PredictRequest defaults;
   py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
       .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
-                       std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict) {
-             return PredictRequest{std::move(device),    std::move(partition), std::move(runtime),
-                                   std::move(precision), std::move(input_on),  autograd,
-                                   std::move(predictor), std::move(mig_rule),  strict};
+                       std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict,
+                       std::shared_ptr<Calibration> calibration) {
+             return PredictRequest{std::move(device),     std::move(partition), std::move(runtime),
+                                   std::move(precision),  std::move(input_on),  autograd,
+                                   std::move(predictor),  std::move(mig_rule),  strict,
+                                   std::move(calibration)};
            }),
            py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
            py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
            py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
            py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
-           py::arg("strict") = defaults.strict)
+           py::arg("strict") = defaults.strict, py::arg("calibration") = py::none())
       .def_readonly("device", &PredictRequest::device)
       .def_readonly("partition", &PredictRequest::partition)
       .def_readonly("runtime", &PredictRequest::runtime)
@@ -47,7 +49,9 @@ void bind_answer(py::module_& module) {
       .def_readonly("input_on", &Prediction::input_on)
       .def_readonly("autograd", &Prediction::autograd)
       .def_readonly("mig_rule", &Prediction::mig_rule)
+      .def_readonly("calibration", &Prediction::calibration)
       .def_readonly("latency_s", &Prediction::latency_s)
+      .def_readonly("host_s", &Prediction::host_s)
       .def_readonly("host_wait_s", &Prediction::host_wait_s)
       .def_readonly("input_copy_s", &Prediction::input_copy_s)
       .def_property_readonly("latency_interval_s",
@@ -133,7 +137,8 @@ void bind_session(py::module_& module) {
       .def("kernels", &Session::kernels, py::arg("graph"), py::arg("request"), unlocked)
       .def("partitions", &Session::partitions, py::arg("graph"), py::arg("request"), unlocked)
       .def("fits", &Session::fits, py::arg("graph"), py::arg("request"), unlocked)
-      .def("largest_batch", &Session::largest_batch, py::arg("graph"), py::arg("request"), unlocked);
+      .def("largest_batch", &Session::largest_batch, py::arg("graph"), py::arg("request"), unlocked)
+      .def("evidence", &Session::evidence, py::arg("predictor"), py::return_value_policy::reference_internal);
 }
 
 }  // namespace latpred

@@ -12,6 +12,8 @@
 
 namespace latpred {
 
+struct Calibration;  // calibration.h
+
 // What the width of an 80 % interval is made of, on the log scale of latency. Where each number comes from stands in
 // the checkpoint's manifest.
 struct IntervalTerms {
@@ -50,15 +52,19 @@ struct Coverage {
   std::string_view provenance;     // "fitted", "interpolated", "extrapolated", "modelled"
   std::vector<std::string> notes;  // one short sentence for each thing outside; empty when fitted
 };
-[[nodiscard]] Coverage coverage(const Evidence& evidence, const LatencyInput& input);
+// What a calibration was timed on counts as measured; nullptr: none.
+[[nodiscard]] Coverage coverage(const Evidence& evidence, const LatencyInput& input,
+                                const Calibration* calibration = nullptr);
 
 struct LatencyInterval {
   double lower_s = 0;  // never above the predicted latency
   double upper_s = 0;  // never below it
   double log_half_width = 0;
 };
-// `output` is what the predictor with this evidence answered for `input`.
+// `output` is what the predictor with this evidence answered for `input`, after the calibration where there is one:
+// what it has left over stands for the terms of the device, the runtime and the host that it was fitted on.
 [[nodiscard]] LatencyInterval latency_interval(const Evidence& evidence, const Coverage& coverage,
-                                               const LatencyInput& input, const LatencyOutput& output);
+                                               const LatencyInput& input, const LatencyOutput& output,
+                                               const Calibration* calibration = nullptr);
 
 }  // namespace latpred

@@ -31,7 +31,11 @@ struct LatencyOutput {
   double latency_s = 0;
   double host_wait_s = 0;        // time in which the device waits for the host
   std::vector<double> kernel_s;  // [K], repeats included
+  double host_s = 0;             // the host's time for all launches, most of it beside the kernels
 };
+
+// The time of a call whose kernels take `device_s` and whose launches take the host `host_s`, side by side.
+[[nodiscard]] double join_host_s(double device_s, double host_s);
 
 class Predictor {
  public:

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "latpred/calibration.h"
 #include "latpred/device.h"
 #include "latpred/energy.h"
 #include "latpred/graph.h"
@@ -25,11 +26,12 @@ struct PredictRequest {
   std::string partition;  // empty: the whole device
   std::string runtime;    // empty: the device's default
   std::string precision = "default";
-  std::string input_on = "device";  // where the caller's input lies: "device", "pinned", "pageable"
-  bool autograd = false;            // keep what a backward pass needs: memory only
-  std::string predictor;            // empty: the best that covers the case
-  std::string mig_rule = "memory";  // or "dippm"
-  bool strict = false;              // refuse what lies outside the evidence
+  std::string input_on = "device";                 // where the caller's input lies: "device", "pinned", "pageable"
+  bool autograd = false;                           // keep what a backward pass needs: memory only
+  std::string predictor;                           // empty: the best that covers the case
+  std::string mig_rule = "memory";                 // or "dippm"
+  bool strict = false;                             // refuse what lies outside the evidence
+  std::shared_ptr<const Calibration> calibration;  // nullptr: none; empty names above are then the calibration's
 };
 
 struct Interval {
@@ -48,8 +50,10 @@ struct Prediction {
   std::string input_on;
   bool autograd = false;
   std::string mig_rule;
+  std::string calibration;  // its name; empty: none
 
   double latency_s = 0;
+  double host_s = 0;        // the host's time for all launches, most of it beside the kernels
   double host_wait_s = 0;   // share of latency_s in which the device waits for the host
   double input_copy_s = 0;  // share of latency_s in which the input travels to the device
   Interval latency_interval_s;
@@ -59,7 +63,7 @@ struct Prediction {
   std::optional<Interval> energy_interval_j;
   std::optional<std::string> mig_profile;  // nothing: the device has no MIG, or no profile is large enough
 
-  std::string latency_provenance;  // "fitted", "interpolated", "extrapolated", "modelled"
+  std::string latency_provenance;  // "fitted", "interpolated", "extrapolated", "modelled", "measured"
   std::string memory_provenance;
   std::string energy_provenance;
   std::vector<std::string> coverage;           // one sentence for each thing outside what was measured
@@ -123,6 +127,8 @@ class Session {
   // The largest batch whose memory fits, 0 when batch 1 does not. Memory grows with the batch, so halving the range
   // finds it.
   [[nodiscard]] std::int64_t largest_batch(const Graph& graph, const PredictRequest& request) const;
+  // What a predictor was fitted and checked on; empty: the one that answers when none is named.
+  [[nodiscard]] const Evidence& evidence(std::string_view predictor) const;
 
  private:
   struct Loaded;

@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cmath>
 
+#include "latpred/calibration.h"
 #include "latpred/error.h"
 #include "latpred/json.h"
 #include "latpred/precision.h"
@@ -118,7 +119,7 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
   }
 }
 
-Coverage coverage(const Evidence& evidence, const LatencyInput& input) {
+Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {
   Coverage result;
   result.device_measured = contains(evidence.devices, input.device.name);
   result.whole_device = input.partition.name.empty();
@@ -132,29 +133,45 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input) {
                           });
   result.batch_in_range = input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
   result.provenance = provenance_of(evidence, result);
+  if (calibration != nullptr && calibration->scale) {
+    count_as_measured(*calibration, input, result);
+    // A few timings of the user's are less than what "fitted" promises.
+    if (result.provenance != "fitted") {
+      result.provenance = provenance_of(evidence, result) == "extrapolated" ? "extrapolated" : "interpolated";
+    }
+  }
   if (result.provenance != "fitted") result.notes = notes_of(evidence, result, input);
   return result;
 }
 
 LatencyInterval latency_interval(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input,
-                                 const LatencyOutput& output) {
+                                 const LatencyOutput& output, const Calibration* calibration) {
   const IntervalTerms& terms = evidence.terms;
   const bool known = coverage.device_measured && coverage.whole_device;
-  const double conformal = known ? terms.known_device : terms.unknown_device;
+  const bool kernels_calibrated = calibration != nullptr && calibration->scale.has_value();
+  const bool host_calibrated = calibration != nullptr && calibration->host_scale.has_value();
+  double conformal = known ? terms.known_device : terms.unknown_device;
+  double log_bias = terms.log_bias;
   double variance = 0;
-  if (!known) variance += terms.device_sd * terms.device_sd;
-  if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
+  if (kernels_calibrated) {
+    conformal = kNormal80 * calibration->log_sd;
+    log_bias = 0;  // the scale holds it
+  } else {
+    if (!known) variance += terms.device_sd * terms.device_sd;
+    if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
+  }
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
       if (!is_measured(evidence, input.kernels.rows[k], input.device)) unmeasured_s += output.kernel_s.at(k);
     }
     const double kind_part = terms.kind_sd * unmeasured_s / output.latency_s;
-    variance += kind_part * kind_part + terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
+    variance += kind_part * kind_part;
+    if (!host_calibrated) variance += terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
   }
   const double half_width = std::sqrt(conformal * conformal + kNormal80 * kNormal80 * variance);
-  return {.lower_s = output.latency_s * std::min(1.0, std::exp(terms.log_bias - half_width)),
-          .upper_s = output.latency_s * std::max(1.0, std::exp(terms.log_bias + half_width)),
+  return {.lower_s = output.latency_s * std::min(1.0, std::exp(log_bias - half_width)),
+          .upper_s = output.latency_s * std::max(1.0, std::exp(log_bias + half_width)),
           .log_half_width = half_width};
 }
 

@@ -26,6 +26,12 @@ const PredictorRow& chosen_predictor(std::string_view name) {
   return name.empty() ? predictors().front() : predictor_row(name);
 }
 
+// A calibration corrects one predictor, so that one answers unless another is named.
+const PredictorRow& asked_predictor(const PredictRequest& request) {
+  return chosen_predictor(request.predictor.empty() && request.calibration ? request.calibration->predictor
+                                                                           : request.predictor);
+}
+
 const Runtime& chosen_runtime(const Device& device, std::string_view name) {
   const Runtime& row = runtime(name.empty() ? "eager" : name);
   if (device.is_gpu ? row.on_gpu : row.on_cpu) return row;
@@ -65,17 +71,36 @@ struct Run {
   Features features;
   LatencyOutput latency;
   double copy_s = 0;
+  const MeasuredCall* record = nullptr;  // the user's own timing of this call, which the times above then add up to
 };
+
+void apply_calibration(const Graph& graph, const PredictRequest& request, Run& run) {
+  const Calibration& calibration = *request.calibration;
+  check_applies(calibration, {graph, run.kernels, run.features, run.device, run.partition, run.runtime},
+                asked_predictor(request).name);
+  run.latency = calibrated(calibration, run.kernels, std::move(run.latency));
+  const double predicted_s = run.latency.latency_s + run.copy_s;
+  if (predicted_s <= 0) return;
+  run.record = find_record(calibration, graph, request.input_on);
+  if (run.record == nullptr) return;
+  const double factor = run.record->latency_s / predicted_s;
+  for (double& seconds : run.latency.kernel_s) seconds *= factor;
+  run.latency.host_s *= factor;
+  run.latency.host_wait_s *= factor;
+  run.latency.latency_s *= factor;
+  run.copy_s *= factor;
+}
 
 Run run_line(const Graph& graph, const PredictRequest& request, const Predictor& predictor) {
   const Device& device_row = device(request.device);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
   check_units(device_row, precision_of(runtime_row, request.precision));
-  Run run{device_row, runtime_row, partition(device_row, request.partition), {}, {}, {}, 0};
+  Run run{device_row, runtime_row, partition(device_row, request.partition), {}, {}, {}, 0, nullptr};
   run.kernels = fuse(graph, runtime_row.name, request.precision);
   run.features = featurize(run.kernels, device_row, run.partition, false);
   run.latency = predictor.latency({graph, run.kernels, run.features, device_row, run.partition, runtime_row});
   run.copy_s = input_copy_s(graph, device_row, request.input_on);
+  if (request.calibration) apply_calibration(graph, request, run);
   return run;
 }
 
@@ -135,30 +160,47 @@ const Session::Loaded& Session::loaded(std::string_view name) const {
   return *found->second;
 }
 
+const Evidence& Session::evidence(std::string_view predictor) const { return loaded(predictor).evidence; }
+
 Prediction Session::predict(const Graph& graph, const PredictRequest& request) const {
-  const Loaded& used = loaded(request.predictor);
+  const PredictorRow& predictor = asked_predictor(request);
+  const Loaded& used = loaded(predictor.name);
   const Run run = run_line(graph, request, *used.predictor);
   const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime};
-  const Coverage covered = coverage(used.evidence, input);
-  const LatencyInterval interval = latency_interval(used.evidence, covered, input, run.latency);
+  const Calibration* calibration = request.calibration.get();
+  const Coverage covered = coverage(used.evidence, input, calibration);
+  LatencyInterval interval;
+  if (run.record != nullptr) {
+    interval = record_interval(*run.record);
+    interval.lower_s -= run.copy_s;  // the record holds the copy, which is added below
+    interval.upper_s -= run.copy_s;
+  } else {
+    interval = latency_interval(used.evidence, covered, input, run.latency, calibration);
+  }
 
   Prediction result;
   result.device = run.device.name;
   result.partition = run.partition.name;
   result.runtime = run.runtime.name;
   result.precision = request.precision;
-  result.predictor = chosen_predictor(request.predictor).name;
+  result.predictor = predictor.name;
   result.batch = graph.batch;
   result.input_on = request.input_on;
   result.autograd = request.autograd;
   result.mig_rule = request.mig_rule;
+  if (calibration != nullptr) result.calibration = calibration->name;
 
   result.latency_s = run.latency.latency_s + run.copy_s;
+  result.host_s = run.latency.host_s;
   result.host_wait_s = run.latency.host_wait_s;
   result.input_copy_s = run.copy_s;
   result.latency_interval_s = {interval.lower_s + run.copy_s, interval.upper_s + run.copy_s};
   result.latency_provenance = covered.provenance;
   result.coverage = covered.notes;
+  if (run.record != nullptr) {
+    result.latency_provenance = "measured";
+    result.coverage.clear();
+  }
   result.unknown_operators = run.kernels.unknown_operators;
 
   result.memory = estimate_memory(graph, run.kernels, run.device, {.autograd = request.autograd});
@@ -205,7 +247,7 @@ std::vector<Prediction> Session::predict_many(const std::vector<std::shared_ptr<
 }
 
 std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest& request) const {
-  const Run run = run_line(graph, request, *loaded(request.predictor).predictor);
+  const Run run = run_line(graph, request, *loaded(asked_predictor(request).name).predictor);
   std::vector<KernelRow> rows;
   rows.reserve(run.kernels.rows.size() + 2);
   for (std::size_t i = 0; i < run.kernels.rows.size(); ++i) {
@@ -242,6 +284,11 @@ std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictR
     PredictRequest part = request;
     part.partition = profile.name;
     part.strict = false;
+    if (request.calibration) {
+      const double device_sd = evidence(asked_predictor(request).name).terms.device_sd;
+      part.calibration =
+          std::make_shared<Calibration>(carried_to_partition(*request.calibration, profile.name, device_sd));
+    }
     const Prediction prediction = predict(graph, part);
     rows.push_back({.name = profile.name,
                     .sms = profile.sms,
