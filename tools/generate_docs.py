@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 COMMAND_OUTPUT = re.compile(r"(<!-- latpred (?P<words>.*) -->\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 PYTHON_OUTPUT = re.compile(r"(```python\n(?P<code>[^`]*)```\n\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 HELP_WIDTH = "100"
-COMMANDS = ("predict", "inspect", "devices", "explain")
+COMMANDS = ("predict", "inspect", "devices", "explain", "dataset build", "dataset show")
 NOTE = "<!-- Made by tools/generate_docs.py: change the tables, not this page. -->\n"
 DEVICES_NOTE = """
 What `device=` takes. Data-sheet values, dense; `-` is unknown. `latpred devices NAME` shows every fact of one device
@@ -172,7 +172,7 @@ def cli_page() -> str:
         return printed.getvalue()
 
     parts = ["# Command line\n\n", NOTE, COMMANDS_NOTE]
-    for words in ((), *((command,) for command in COMMANDS)):
+    for words in ((), *(command.split() for command in COMMANDS)):
         parts.append(f"\n## {' '.join(('latpred', *words))}\n\n```text\n{help_of(*words)}```\n")
     return "".join(parts)
 

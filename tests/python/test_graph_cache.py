@@ -9,7 +9,7 @@ import time
 
 import pytest
 from latpred.datasets import recipe, recorded, timm_networks
-from latpred.datasets.graph_cache import GraphCache, build_cache
+from latpred.datasets.graph_cache import GraphCache, build_cache, write_archive
 from latpred.errors import InvalidArgumentError, MissingDependencyError
 
 torch = pytest.importorskip("torch")
@@ -157,3 +157,30 @@ def test_networks_of_timm_are_rebuilt_or_refused_by_name():
         recorded.record(recipe.parse("timm:resnet19@224"))
     with pytest.raises(InvalidArgumentError, match="names no image size"):
         recorded.record(recipe.parse("timm:resnet18"))
+
+
+def test_an_archive_gives_what_its_cache_gives(tmp_path, tiny, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    recipes = ["linear:8", "linear:4", "linear:6"]
+    list(build_cache(tmp_path / "graphs.sqlite", recipes, workers=1))
+    cache = GraphCache(tmp_path / "graphs.sqlite")
+    assert list(write_archive(tmp_path / "graphs.xz", cache, recipes[:2])) == recipes[:2]
+    for _ in range(2):  # unpacked, then there
+        archive = GraphCache(tmp_path / "graphs.xz")
+        assert archive.recipes() == ["linear:4", "linear:8"]
+        assert archive.recorded("linear:8") == cache.recorded("linear:8")
+        assert archive.graph("linear:4", 3).hash == cache.graph("linear:4", 3).hash
+    assert len(list((tmp_path / "home" / "latpred").iterdir())) == 1
+    with pytest.raises(InvalidArgumentError, match=r"graphs.xz' has no network 'linear:6'"):
+        archive.graph("linear:6", 1)
+
+
+def test_a_cut_archive_leaves_no_half_cache(tmp_path, tiny, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    list(build_cache(tmp_path / "graphs.sqlite", ["linear:8"], workers=1))
+    archive = tmp_path / "graphs.xz"
+    list(write_archive(archive, GraphCache(tmp_path / "graphs.sqlite"), ["linear:8"]))
+    archive.write_bytes(archive.read_bytes()[:-40])
+    with pytest.raises(InvalidArgumentError, match=r"graphs.xz.*damaged"):
+        GraphCache(archive)
+    assert list((tmp_path / "home" / "latpred").iterdir()) == []

@@ -1,21 +1,25 @@
 """Networks that only their framework can build, recorded once: a file of the documents that recipes stand for.
 
 Building a network of timm takes a second, reading its document five milliseconds, and the document needs no framework.
-One file holds them all (SQLite); an interrupted build goes on where it stopped.
+A cache holds them in SQLite: an interrupted build goes on where it stopped. An archive is a smaller file to pass on; it
+is unpacked when it is first used.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import multiprocessing
 import os
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -35,13 +39,19 @@ CREATE TABLE IF NOT EXISTS networks (
     seconds REAL
 )
 """
+_INSERT = "INSERT OR REPLACE INTO networks VALUES (?, ?, ?, ?, ?)"
+_PRESET = 0  # of xz for one document: as small as the higher ones, ten times as quick
 _KEPT_PROGRAMS = 64  # rows of one network stand together in a sorted table
 _NETWORKS_OF_A_POOL = 400  # then new processes: what frameworks keep of each network adds up
 _AHEAD = 2  # networks handed to each worker at a time
 
+ARCHIVE_SUFFIX = ".xz"
+# Neighbours in a sorted archive repeat each other: a window that holds many of them finds that.
+_ARCHIVE_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26}]
+
 
 class GraphCache:
-    """Reads a file that build_cache wrote."""
+    """Reads a file that build_cache wrote, or an archive of one."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -49,7 +59,8 @@ class GraphCache:
                 f"graph cache '{path}': no such file; 'latpred dataset build --out FOLDER' writes FOLDER/graphs.sqlite"
             )
         self._path = path
-        self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        cache = unpacked(path) if path.suffix == ARCHIVE_SUFFIX else path
+        self._connection = sqlite3.connect(f"{cache.absolute().as_uri()}?mode=ro", uri=True)
         self._program = lru_cache(_KEPT_PROGRAMS)(self._read)
 
     def recipes(self) -> list[str]:
@@ -133,21 +144,30 @@ def _attempts(recipes: list[str], workers: int) -> Iterator[tuple[str, Recorded 
                     running |= {pool.submit(_attempt, recipe) for recipe in islice(waiting, 1)}
 
 
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    connection.execute(_SCHEMA)
+    return connection
+
+
+def missing(path: Path, recipes: Iterable[str]) -> list[str]:
+    """Those of `recipes` that a framework builds and that the cache at `path`, if there is one, has no document of."""
+    known = set(GraphCache(path).recipes()) if path.is_file() else set()
+    return sorted({recipe for recipe in recipes if is_recorded(parse(recipe))} - known)
+
+
 def build_cache(path: Path, recipes: Iterable[str], workers: int | None = None) -> Iterator[tuple[int, int, str]]:
     """Records the networks of `recipes` that the file at `path` does not have yet; those that failed before are tried
     again. Yields (done, all, recipe) as it goes; a network is on disk when its line comes."""
-    connection = sqlite3.connect(path)
+    connection = _opened(path)
     try:
-        connection.execute(_SCHEMA)
-        known = {recipe for (recipe,) in connection.execute("SELECT recipe FROM networks WHERE document IS NOT NULL")}
-        wanted = sorted({recipe for recipe in recipes if is_recorded(parse(recipe))} - known)
+        wanted = missing(path, recipes)
         # No more processes than there is work for them.
         workers = min(workers or os.cpu_count() or 1, len(wanted)) or 1
         for done, (recipe, recorded, error, seconds) in enumerate(_attempts(wanted, workers), 1):
-            packed = None if recorded is None else lzma.compress(recorded.document)
+            packed = None if recorded is None else lzma.compress(recorded.document, preset=_PRESET)
             facts = None if recorded is None else json.dumps(recorded.facts())
-            values = (recipe, packed, facts, error, seconds)
-            connection.execute("INSERT OR REPLACE INTO networks VALUES (?, ?, ?, ?, ?)", values)
+            connection.execute(_INSERT, (recipe, packed, facts, error, seconds))
             connection.commit()
             yield done, len(wanted), recipe
     except BrokenProcessPool as error:
@@ -157,3 +177,45 @@ def build_cache(path: Path, recipes: Iterable[str], workers: int | None = None) 
         ) from error
     finally:
         connection.close()
+
+
+def write_archive(path: Path, cache: GraphCache, recipes: Iterable[str]) -> Iterator[str]:
+    """Packs the networks of `recipes` into one file, in their order: like ones should stand together. Yields each
+    when it is in. Two lines for a network: what is known of it, and its document."""
+    part = path.with_name(path.name + ".part")
+    with lzma.open(part, "wb", filters=_ARCHIVE_FILTERS) as archive:
+        for recipe in recipes:
+            recorded = cache.recorded(recipe)
+            archive.write(
+                json.dumps({"recipe": recipe} | recorded.facts()).encode() + b"\n" + recorded.document + b"\n"
+            )
+            yield recipe
+    part.replace(path)
+
+
+def unpacked(archive: Path) -> Path:
+    """The cache that `archive` holds, in this user's folder of caches: made at the first call."""
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latpred"
+    path = folder / f"graphs-{digest[:16]}.sqlite"
+    if path.is_file():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        part = Path(temporary) / path.name
+        with closing(_opened(part)) as connection:
+            connection.executemany(_INSERT, _networks_of(archive))
+            connection.commit()
+        part.replace(path)  # whole, or not there
+    return path
+
+
+def _networks_of(archive: Path) -> Iterator[tuple[str, bytes, str, None, None]]:
+    try:
+        with lzma.open(archive) as lines:
+            for line in lines:
+                facts = json.loads(line)
+                document = lzma.compress(next(lines).rstrip(b"\n"), preset=_PRESET)
+                yield facts.pop("recipe"), document, json.dumps(facts), None, None
+    except (lzma.LZMAError, EOFError, StopIteration, ValueError, KeyError) as error:
+        raise InvalidArgumentError(f"archive of networks '{archive}' is damaged ({error}); fetch it again") from error

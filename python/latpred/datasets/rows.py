@@ -55,9 +55,9 @@ class Row:
 COLUMNS = ("id", *(field.name for field in dataclasses.fields(Row)))
 
 
-def to_table(rows: Iterable[Row]) -> pd.DataFrame:
-    """The rows as a table sorted by id; the first of several rows with one id stays."""
+def to_table(rows: Iterable[Row], is_unique: bool = True) -> pd.DataFrame:
+    """The rows as a table sorted by id; of several rows with one id the first stays, or all of them in their order."""
     import pandas as pd
 
     table = pd.DataFrame([(row.id, *dataclasses.astuple(row)) for row in rows], columns=list(COLUMNS))
-    return table.drop_duplicates("id").sort_values("id", ignore_index=True)
+    return (table.drop_duplicates("id") if is_unique else table).sort_values("id", kind="stable", ignore_index=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -65,9 +66,9 @@ def families() -> dict[str, str]:
     return {name: family for family, names in json.loads(text).items() for name in names}
 
 
-def read(data: Path) -> Iterator[Row]:
-    """All rows under `data`/pytorch-image-models of networks that have a family. Names that timm dropped since, and
-    rows without a time, are left out."""
+def read_stated(data: Path) -> Iterator[tuple[Row, float, float | None]]:
+    """Each row of `read`, and what its own table states of the network: millions of parameters, and billions of MACs
+    for one image where it says so."""
     import pandas as pd
 
     family_of = families()
@@ -78,7 +79,8 @@ def read(data: Path) -> Iterator[Row]:
             if name not in family_of:
                 continue
             size = int(row.infer_img_size)
-            yield Row(
+            gmacs = getattr(row, "infer_gmacs", math.nan)
+            measured = Row(
                 recipe=str(Recipe("timm", f"{name}@{size}", {})),
                 family=f"timm-{family_of[name]}",
                 batch=int(row.infer_batch_size),
@@ -93,18 +95,11 @@ def read(data: Path) -> Iterator[Row]:
                 licence=LICENCE,
                 protocol=PROTOCOL,
             )
+            yield measured, row.param_count, None if math.isnan(gmacs) else gmacs
 
 
-def read_stated(data: Path) -> dict[str, tuple[float, float]]:
-    """What the newest table states of each recipe: millions of parameters, billions of MACs. A network that we rebuild
-    otherwise is another one."""
-    import pandas as pd
-
-    table = pd.read_csv(data / FOLDER / "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq.csv.gz")
-    return {
-        str(Recipe("timm", f"{row.model.partition('.')[0]}@{int(row.infer_img_size)}", {})): (
-            row.param_count,
-            row.infer_gmacs,
-        )
-        for row in table.itertuples(index=False)
-    }
+def read(data: Path) -> Iterator[Row]:
+    """All rows under `data`/pytorch-image-models of networks that have a family. Names that timm dropped since, and
+    rows without a time, are left out."""
+    for row, _, _ in read_stated(data):
+        yield row

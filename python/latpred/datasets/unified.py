@@ -39,8 +39,6 @@ SOURCES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "pytorch-image-models": timm.read,
     "vidur": vidur.read,
 }
-
-
 # Sources that state sizes of the networks that a framework rebuilds: a row, millions of parameters, billions of MACs of
 # one item where they are stated.
 STATED: dict[str, Callable[[Path], Iterator[tuple[Row, float, float | None]]]] = {
@@ -50,15 +48,18 @@ STATED: dict[str, Callable[[Path], Iterator[tuple[Row, float, float | None]]]] =
 
 
 def present(data: Path, only: Sequence[str] = ()) -> list[str]:
-    """The sources whose folders are under `data`, or those of them that `only` names."""
+    """The sources that are under `data`, or those of them that `only` names; a folder stands for all that is in it."""
+    folders = sorted({name.partition("/")[0] for name in SOURCES})
     for name in only:
-        if name not in SOURCES:
-            raise InvalidArgumentError(unknown_name_message("source", name, list(SOURCES)), valid=list(SOURCES))
+        if name not in SOURCES and name not in folders:
+            raise InvalidArgumentError(unknown_name_message("source", name, folders), valid=folders)
         if not (data / name).exists():
-            raise InvalidArgumentError(f"'{data}' has no folder '{name}'")
-    names = [name for name in SOURCES if (data / name).exists() and (not only or name in only)]
+            raise InvalidArgumentError(f"'{data}' has no '{name}'")
+    names = [name for name in SOURCES if (data / name).exists()]
+    if only:
+        names = [name for name in names if name in only or name.partition("/")[0] in only]
     if not names:
-        raise InvalidArgumentError(f"'{data}' has none of the folders {', '.join(SOURCES)}")
+        raise InvalidArgumentError(f"'{data}' has none of the folders {', '.join(folders)}")
     return names
 
 
