@@ -4,8 +4,21 @@ import gzip
 import json
 
 import pytest
-from latpred import GraphBuilder
-from latpred.datasets import aiconfigurator, fbnet, ofa, paddleclas, recipe
+from latpred import GraphBuilder, _core
+from latpred.datasets import (
+    aiconfigurator,
+    deep_learning_examples,
+    fbnet,
+    help_tables,
+    mlperf,
+    ofa,
+    paddleclas,
+    recipe,
+    tensorrt_engines,
+    timm,
+    unified,
+)
+from latpred.datasets.not_rebuilt import NOT_REBUILT
 from latpred.errors import InvalidArgumentError
 
 pytest.importorskip("pandas")
@@ -165,3 +178,144 @@ def test_paddles_pages_repeat_one_another(tmp_path):
     stated = {row.recipe: sizes for row, *sizes in paddleclas.read_stated(tmp_path)}
     assert stated["timm:resnet50@224"] == [25.61, 4.11]
     assert stated["timm:efficientnet_b1@240"] == [7.86, None]  # counted at another size
+
+
+def example(file, headings, **cells):
+    return json.dumps({"file": file, "heading": ["Performance", *headings], "context": [], "row": cells})
+
+
+CONVNETS = "PyTorch/Classification/ConvNets"
+V100 = "Inference performance: NVIDIA DGX-1 (1x V100 16GB)"
+TRITON = "PyTorch/LanguageModeling/BERT/triton"
+
+
+def requests(runtime, concurrency, infer, output):
+    return {"heading": f"Offline: NVIDIA T4, {runtime}", "cells": {
+        "Batch": "8", "Concurrency": concurrency, "Server Compute Input (ms)": "0.1",
+        "Server Compute Infer (ms)": infer, "Server Compute Output (ms)": output, "avg latency (ms)": "148.4",
+    }}  # fmt: skip
+
+
+def test_examples_give_throughput_and_what_the_device_computed(tmp_path):
+    image = {"Batch Size": "256", "Throughput Avg": "1280 img/s", "Latency Avg": "214.48 ms", "Latency 99%": "202 ms"}
+    lines = [
+        example(f"{CONVNETS}/resnet50v1.5/README.md", [V100, "FP32 Inference Latency"], **image),
+        example(f"{CONVNETS}/efficientnet/README.md", ["Inference performance: NVIDIA T4",
+                "Mixed Precision Inference Latency"], Model="efficientnet-b4", **image),
+        example(f"{CONVNETS}/efficientnet/README.md", ["Inference performance: NVIDIA T4",
+                "Mixed Precision Inference Latency"], Model="efficientnet-widese-b4", **image),
+        example("PyTorch/LanguageModeling/BERT/README.md", ["A100"], **{
+            "GPUs": "1", "Batch Size \\(TF32/FP16\\)": "32/32", "Sequence Length": "384",
+            "Throughput \\- TF32\\(sequences/sec\\)": "128", "Throughput \\- Mixed Precision(sequences/sec)": "256"}),
+        example("TensorFlow2/LanguageModeling/BERT/README.md", ["T4"], **{"Batch Size": "1"}),
+    ]  # fmt: skip
+    for folder, made in [
+        ("large", requests("PyTorch with FP16", "1", "7.5", "140.5")),  # the call returns, output waits
+        ("large", requests("PyTorch with FP16", "2", "7.5", "140.5")),
+        ("dist6l", requests("ONNX Runtime with FP16, Backend accelerator TensorRT", "1", "16.0", "0.0")),
+        ("dist4l", requests("NVIDIA TensorRT with FP16", "1", "16.0", "0.0")),
+    ]:
+        lines.append(example(f"{TRITON}/{folder}/README.md", [made["heading"]], **made["cells"]))
+    write(tmp_path / "DeepLearningExamples" / "inference_tables.jsonl.gz", "\n".join(lines))
+    found = [
+        (row.recipe, row.device, row.runtime, row.precision, row.layout, row.batch, row.value)
+        for row in deep_learning_examples.read(tmp_path)
+    ]
+    large, distilled = "bert:large?seq=384&attention=products", "bert:distilled?layers=6&width=768&seq=384"
+    assert found == [
+        ("timm:resnet50@224", "V100-SXM2-16GB", "eager", "fp32", "nchw", 256, 0.2),
+        ("timm:efficientnet_b4@380", "T4", "eager", "amp", "nhwc", 256, 0.2),
+        (large, "A100-SXM4-80GB", "eager", "tf32", "nchw", 32, 0.25),
+        (large, "A100-SXM4-80GB", "eager", "fp16", "nchw", 32, 0.125),
+        (large, "T4", "eager", "fp16", "nchw", 8, 0.148),
+        (distilled, "T4", "tensorrt", "fp16", "nchw", 8, 0.016),
+    ]
+    assert graph_of(distilled).num_parameters < graph_of("bert:base?seq=384").num_parameters
+
+
+MLPERF = """version,division,submitter,system,benchmark,scenario,accelerator,n_accel,framework,result,samples_per_s,\
+p50_ns
+v1.0,closed,NVIDIA,DGX-A100_A100-SXM-80GB-MIG_1x1g.10gb_TRT,resnet50,Offline,NVIDIA A100-SXM-80GB (1x1g.10gb MIG),1,\
+"TensorRT 7.2.3, CUDA 11.1",VALID,5120,1
+v1.0,closed,NVIDIA,DGX-A100_A100-SXM-80GB-MIG_1x1g.10gb_TRT_HeteroMultiUse,resnet50,Offline,\
+NVIDIA A100-SXM-80GB (1x1g.10gb MIG),1,"TensorRT 7.2.3, CUDA 11.1",VALID,5000,1
+v1.0,closed,NVIDIA,A30-MIG_1x1g.3gb_TRT,resnet50,SingleStream,NVIDIA A30 (1x1g.3gb MIG),1,"TensorRT 7.2.3",VALID,,800000
+v3.0,closed,NVIDIA,DGX-H100_H100-SXM-80GBx1_TRT,resnet50,Offline,NVIDIA H100-SXM-80GB,1,TensorRT 8.6.0,VALID,81920,1
+v3.0,closed,NVIDIA,DGX-H100_H100-SXM-80GBx8_TRT,resnet50,Offline,NVIDIA H100-SXM-80GB,8,TensorRT 8.6.0,VALID,81920,1
+v3.0,closed,Dell,R750_A30x1_TRT,resnet50,Offline,NVIDIA A30,1,TensorRT 8.6.0,VALID,20000,1
+v3.0,closed,Dell,R750_A30x1_TRT,resnet50,singlestream,NVIDIA A30,1,TensorRT 8.6.0,VALID,,500000
+v3.0,closed,Dell,R750_A30x1_TRT_Triton,resnet50,SingleStream,NVIDIA A30,1,TensorRT 8.6.0,VALID,,600000
+v3.0,closed,Dell,R750_A30x1_TRT,bert-99,SingleStream,NVIDIA A30,1,TensorRT 8.6.0,VALID,,600000
+v3.0,open,Deci,A30x1_TRT,resnet50,SingleStream,NVIDIA A30,1,TensorRT 8.6.0,VALID,,400000
+v3.0,closed,Who,L4x1_TRT_MaxQ,resnet50,SingleStream,NVIDIA L4,1,TensorRT 8.6.0,VALID,,400000
+v3.0,closed,Who,T4,resnet50,SingleStream,Tesla T4,1,TensorFlow,VALID,,400000
+"""
+SIZES = """version,benchmark,scenario,config,gpu_batch_size
+v1.0,resnet50,Offline,A100-SXM-80GB-MIG_1x1g.10gb,256
+v3.0,resnet50,Offline,H100_SXM_80GBx1,2048
+v3.0,resnet50,Server,H100_SXM_80GBx1,512
+"""
+
+
+def test_runs_of_mlperf_have_a_batch_and_one_accelerator(tmp_path):
+    write(tmp_path / "mlperf_inference" / "mlperf_runs.csv.gz", MLPERF)
+    (tmp_path / "mlperf_inference" / "nvidia_batch_sizes.csv").write_text(SIZES)
+    found = [(row.device, row.partition, row.batch, row.runtime_version, row.value) for row in mlperf.read(tmp_path)]
+    assert found == [
+        ("A100-SXM4-80GB", "1g.10gb", 256, "tensorrt 7.2.3", 0.05),
+        ("A30", "1g.6gb", 1, "tensorrt 7.2.3", pytest.approx(0.0008)),
+        ("H100-SXM5-80GB", "", 2048, "tensorrt 8.6.0", 0.025),
+        ("A30", "", 1, "tensorrt 8.6.0", pytest.approx(0.0005)),
+    ]
+
+
+def test_devices_and_slices_of_all_readers_are_in_the_table():
+    for device, partition in mlperf.DEVICES.values():
+        if partition:
+            assert partition in {profile.name for profile in _core.mig_profiles(device)}
+    readers = (aiconfigurator, deep_learning_examples, help_tables, tensorrt_engines)
+    for name in {name for reader in readers for name in reader.DEVICES.values()}:
+        assert _core.device(name).name == name
+
+
+def profile(shapes, median_ms, card):
+    return json.dumps({
+        "performance_summary": {"GPU Compute Time": [0.1, 9.0, 5.0, median_ms, 8.0]},
+        "inference_options": shapes,
+        "device_information": {"Selected Device": card},
+    })  # fmt: skip
+
+
+def test_engines_are_one_row_each(tmp_path):
+    for engine in tensorrt_engines.ENGINES:
+        path = tmp_path / tensorrt_engines.FOLDER / engine.profile
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if "resnet" in engine.profile:
+            path.write_text(profile({"Batch": "Explicit", "Input inference shape": "input.1=32x3x224x224"}, 2.0,
+                                    "NVIDIA A100 80GB PCIe"))  # fmt: skip
+        else:
+            path.write_text(profile({"Batch": "1", "Input inference shapes": "model"}, 0.25, "NVIDIA TITAN RTX"))
+    found = [(row.recipe, row.batch, row.device, row.precision, row.value) for row in tensorrt_engines.read(tmp_path)]
+    assert found == [
+        ("timm:resnet18@224", 32, "A100-PCIe-80GB", "tf32", 0.002),
+        ("timm:resnet18@224", 32, "A100-PCIe-80GB", "fp16", 0.002),
+        ("timm:resnet18@224", 32, "A100-PCIe-80GB", "int8", 0.002),
+        ("timm:mobilenetv2_100@224", 1, "TITAN RTX", "int8", 0.00025),
+    ]
+
+
+def test_what_is_left_out_names_its_source_and_reason():
+    folders = {name.partition("/")[0] for name in unified.SOURCES}
+    for entry in NOT_REBUILT:
+        assert entry.source in folders
+        assert entry.what
+        assert entry.reason
+    assert len({(entry.source, entry.what) for entry in NOT_REBUILT}) == len(NOT_REBUILT)
+
+
+def test_networks_of_the_tables_have_a_family():
+    families = timm.families()
+    assert set(paddleclas.NETWORKS.values()) <= set(families)
+    named = [(engine.recipe, engine.family) for engine in tensorrt_engines.ENGINES]
+    for text, family in [*deep_learning_examples.NETWORKS.values(), (mlperf.RECIPE, mlperf.FAMILY), *named]:
+        assert families[recipe.parse(text).name.partition("@")[0]] == family.removeprefix("timm-")

@@ -45,4 +45,55 @@ NOT_REBUILT = (
         "decode attention, MLA, MoE, linear attention, collectives",
         "other kernels than those of whole-network inference, or several devices",
     ),
+    NotRebuilt(
+        "HELP", "phones, Raspberry Pi 4, FPGA, Eyeriss, Xeon Gold 6226", "no such device in the table of devices"
+    ),
+    NotRebuilt(
+        "DeepLearningExamples",
+        "TensorFlow, with XLA or without",
+        "another runtime, which the table of runtimes does not have",
+    ),
+    NotRebuilt(
+        "DeepLearningExamples",
+        "Triton, but for BERT with one client",
+        "the time of the device cannot be told from queues, servers and clients",
+    ),
+    NotRebuilt(
+        "DeepLearningExamples",
+        "BERT of 4 layers and 312, EfficientNet widese, GPUNet, EfficientDet, SSD, Mask R-CNN, nnU-Net, U-Net, NCF, "
+        "DLRM, TFT, SE(3)-Transformer",
+        "no builder has these networks",
+    ),
+    NotRebuilt(
+        "DeepLearningExamples",
+        "BART, Transformer, GNMT, Transformer-XL, Jasper, QuartzNet, wav2vec 2.0, Tacotron 2, FastPitch, HiFi-GAN",
+        "lengths differ from call to call, or one call runs the network many times",
+    ),
+    NotRebuilt(
+        "mlperf_inference",
+        "BERT",
+        "questions of many lengths, packed without padding: at 384 tokens each they would take more than the peak",
+    ),
+    NotRebuilt("mlperf_inference", "RetinaNet, SSD, 3D-UNet, RNN-T, DLRM", "no builder has these networks"),
+    NotRebuilt("mlperf_inference", "Server, MultiStream, Triton", "waiting in queues is inside"),
+    NotRebuilt("mlperf_inference", "MaxQ", "power capped, the clocks are not stated"),
+    NotRebuilt("mlperf_inference", "Offline of others than NVIDIA", "the batch is not stated"),
+    NotRebuilt("mlperf_inference", "several accelerators", "they repeat what one of them measured"),
+    NotRebuilt("mlperf_inference", "slices with busy neighbours (HeteroMultiUse)", "a row has no place for neighbours"),
+    NotRebuilt(
+        "mlperf_inference",
+        "A2, L40, Quadro RTX 8000, K80, Jetson Xavier, virtual GPUs, A100 of unnamed memory, and what is no GPU",
+        "no such device in the table of devices",
+    ),
+    NotRebuilt("mlperf_inference", "Jetson AGX Orin and Orin NX", "their deep-learning accelerators share the work"),
+    NotRebuilt(
+        "TensorRT",
+        "engine explorer: ResNet-50 on RTX 3090",
+        "Keras's network has its strides in other layers than timm's of the same parameters",
+    ),
+    NotRebuilt(
+        "TensorRT",
+        "engine explorer: engines with some layers in 8 bits",
+        "a row has one precision",
+    ),
 )

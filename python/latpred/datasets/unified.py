@@ -10,13 +10,16 @@ from latpred._core import unknown_name_message
 from latpred.datasets import (
     accel_nasbench,
     aiconfigurator,
+    deep_learning_examples,
     fbnet,
+    mlperf,
     nasbench201,
     neusight,
     ofa,
     paddleclas,
     rows,
     tensorrt_bert,
+    tensorrt_engines,
     timm,
     vidur,
 )
@@ -29,13 +32,16 @@ if TYPE_CHECKING:
 # The folder or table of each source under the data folder, and what reads it.
 SOURCES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "Accel-NASBench": accel_nasbench.read,
+    "DeepLearningExamples": deep_learning_examples.read,
     f"HELP/{fbnet.TABLE}": fbnet.read,
     f"HELP/{nasbench201.TABLE}": nasbench201.read,
     f"HELP/{ofa.TABLE}": ofa.read,
     "NeuSight": neusight.read,
     "PaddleClas": paddleclas.read,
     f"TensorRT/{tensorrt_bert.TABLE}": tensorrt_bert.read,
+    tensorrt_engines.FOLDER: tensorrt_engines.read,
     "aiconfigurator": aiconfigurator.read,
+    "mlperf_inference": mlperf.read,
     "pytorch-image-models": timm.read,
     "vidur": vidur.read,
 }
