@@ -60,4 +60,5 @@ def to_table(rows: Iterable[Row], is_unique: bool = True) -> pd.DataFrame:
     import pandas as pd
 
     table = pd.DataFrame([(row.id, *dataclasses.astuple(row)) for row in rows], columns=list(COLUMNS))
+    table["samples"] = table.samples.astype("Int64")  # None is no number
     return (table.drop_duplicates("id") if is_unique else table).sort_values("id", kind="stable", ignore_index=True)

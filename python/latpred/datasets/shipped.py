@@ -31,7 +31,7 @@ QUICK_FILE = "quick.json"
 
 OPERATORS_OF_EACH_TABLE = 600  # rows of a source and version, device and operator
 NETWORKS_OF_EACH_FAMILY = 400  # of a source; only spaces of generated networks have more
-LEFT_OUT_SHARE = 4  # one row or network of four is from the blocks that no fit sees
+LEFT_OUT_SHARE = 4  # one of so many networks is from the blocks that no fit sees
 QUICK_NETWORKS = 60
 
 ZSTD_LEVEL = 19
@@ -42,15 +42,20 @@ def _draw(text: str) -> str:
     return hashlib.sha256(f"{measurements.SEED}|{text}".encode()).hexdigest()
 
 
+def _block(recipe: str, batch: int) -> str:
+    """What a row is left out with besides its family: shapes of operators and depths in Accel-NASBench have blocks."""
+    return block_of(recipe, batch) if parse(recipe).kind in ("op", "anb") else ""
+
+
 def _chosen(recipes: Iterable[str]) -> list[str]:
-    """At most NETWORKS_OF_EACH_FAMILY of a family's recipes, LEFT_OUT_SHARE from the blocks left out."""
-    blocks = left_out_blocks()
+    """At most NETWORKS_OF_EACH_FAMILY of a family's recipes, of them one in LEFT_OUT_SHARE from the blocks left out."""
     ordered = sorted(recipes, key=_draw)
     if len(ordered) <= NETWORKS_OF_EACH_FAMILY:
         return ordered
-    left_out = [recipe for recipe in ordered if block_of(recipe, 1) in blocks]
+    blocks = left_out_blocks()
+    left_out = [recipe for recipe in ordered if _block(recipe, 1) in blocks]
     taken = left_out[: NETWORKS_OF_EACH_FAMILY // LEFT_OUT_SHARE]
-    others = [recipe for recipe in ordered if block_of(recipe, 1) not in blocks]
+    others = [recipe for recipe in ordered if _block(recipe, 1) not in blocks]
     return taken + others[: NETWORKS_OF_EACH_FAMILY - len(taken)]
 
 
@@ -66,7 +71,7 @@ def sample(table: pd.DataFrame) -> pd.DataFrame:
         part[part.recipe.isin(_chosen(part.recipe.unique()))] for _, part in networks.groupby(["source", "family"])
     ]
     chosen = pd.concat(parts)
-    blocks = [block_of(recipe, batch) for recipe, batch in zip(chosen.recipe, chosen.batch, strict=True)]
+    blocks = [_block(recipe, batch) for recipe, batch in zip(chosen.recipe, chosen.batch, strict=True)]
     # Rows of one network together: the graph of each is built once, and the columns compress.
     order = ["recipe", "device", "runtime", "runtime_version", "precision", "batch", "id"]
     both = pd.concat([operators, chosen.assign(block=blocks, host_floor_s=0.0)])
@@ -76,7 +81,8 @@ def sample(table: pd.DataFrame) -> pd.DataFrame:
 def quick(table: pd.DataFrame) -> list[str]:
     """A few networks of many families, for a check in minutes; none of the part that no choice looks at."""
     part_of = part_of_family()
-    networks = table[[part_of.get(family, TEST) != TEST for family in table.family]]
+    is_network = ~table.recipe.str.startswith("op:")
+    networks = table[is_network & (table.family.map(part_of) != TEST)]
     first_of = {family: sorted(part.recipe.unique(), key=_draw) for family, part in networks.groupby("family")}
     ranked = [
         (rank, _draw(family), recipe) for family, recipes in first_of.items() for rank, recipe in enumerate(recipes)

@@ -1,0 +1,94 @@
+"""The measurements that ship: whole, rebuilt from what lies beside them, and small enough."""
+
+import json
+
+import latpred
+import pytest
+from latpred.datasets import recipe, shipped
+from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.rows import COLUMNS, Row
+from latpred.fitting.split import TEST, part_of_family
+from networks import REPOSITORY
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+FOLDER = REPOSITORY / "data" / "measurements"
+MAX_BYTES = 15_000_000
+SAMPLED = 5  # networks of each kind of recipe
+
+
+@pytest.fixture(scope="module")
+def table():
+    return pd.read_parquet(FOLDER / shipped.ROWS_FILE)
+
+
+@pytest.fixture(scope="module")
+def cache():
+    return GraphCache(FOLDER / shipped.ARCHIVE_FILE)
+
+
+def test_they_stay_small():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MAX_BYTES
+
+
+def test_rows_are_whole(table):
+    assert list(table.columns) == [*COLUMNS, "host_floor_s", "block"]
+    optional = {"noise", "samples"}
+    assert not table.drop(columns=list(optional)).isna().any().any()
+    assert table.id.is_unique
+    assert (table.value > 0).all()
+    assert (table.batch > 0).all()
+    assert (table.host_floor_s >= 0).all()
+    for column in ("recipe", "family", "source", "licence", "protocol"):
+        assert (table[column] != "").all()
+
+
+def test_ids_are_those_of_the_rows(table):
+    fields = [name for name in COLUMNS if name != "id"]
+    for record in table.sample(2000, random_state=0).to_dict("records"):
+        assert Row(**{name: record[name] for name in fields}).id == record["id"]
+
+
+def test_every_name_is_in_the_tables(table):
+    assert set(table.device) <= {row.name for row in latpred.devices()}
+    assert set(table.runtime) <= {row.name for row in latpred.runtimes()}
+    assert set(table.precision) <= {row.name for row in latpred.precisions()}
+
+
+def test_sources_and_licences_are_in_the_readme(table):
+    lines = (FOLDER / "README.md").read_text().splitlines()
+    for source, licence in set(zip(table.source, table.licence, strict=True)):
+        name, commit = source.split()
+        assert any(f"/{name}]" in line and commit in line and licence in line for line in lines), source
+
+
+def test_the_archive_holds_what_the_rows_need(table, cache):
+    assert set(cache.recipes()) == set(shipped.archived(table))
+    assert len({text.partition("@")[0] for text in cache.recipes()}) >= 1000
+
+
+def test_networks_are_rebuilt_at_their_batches(table, cache):
+    kinds = table.assign(kind=[recipe.parse(text).kind for text in table.recipe])
+    chosen = kinds.drop_duplicates("recipe").groupby("kind").sample(SAMPLED, replace=True, random_state=0)
+    for row in chosen.itertuples():
+        graph, doubled = (cache.graph(row.recipe, batch) for batch in (row.batch, 2 * row.batch))
+        assert len(graph) > 0
+        assert graph.macs > 0 or row.kind == "op"
+        assert doubled.macs == pytest.approx(2 * graph.macs), row.recipe
+        assert doubled.num_parameters == graph.num_parameters
+
+
+def test_quick_networks_are_many_families_and_none_of_the_test_part(table):
+    quick = json.loads((FOLDER / shipped.QUICK_FILE).read_text())
+    assert quick == shipped.quick(table)
+    families = set(table[table.recipe.isin(quick)].family)
+    assert len(quick) == shipped.QUICK_NETWORKS
+    assert len(families) >= shipped.QUICK_NETWORKS / 2
+    assert TEST not in {part_of_family().get(family) for family in families}
+
+
+def test_a_sample_of_the_sample_is_itself(table):
+    again = shipped.sample(table[list(COLUMNS)])
+    assert list(again.id) == list(table.id)
+    assert list(again.block) == list(table.block)
