@@ -113,10 +113,12 @@ def _config_fields(recipe: Recipe, architecture: _Architecture) -> dict[str, Any
     unknown = sorted(set(recipe.parameters) - known)
     if unknown:
         raise InvalidArgumentError(f"recipe '{recipe}': unknown '{unknown[0]}'; valid: {', '.join(sorted(known))}")
-    given = {name: _value(recipe, name) for name in architecture.fields if name in recipe.parameters}
+    given: dict[str, int | list[int]] = {
+        name: _value(recipe, name) for name in architecture.fields if name in recipe.parameters
+    }
     if architecture.scales and "hidden" in given:
         hidden = recipe.integer("hidden")
-        given = {"heads": hidden // HEAD_WIDTH, "feed_forward": FEED_FORWARD * hidden} | given
+        given = {"heads": hidden // HEAD_WIDTH, "feed_forward": FEED_FORWARD * hidden, **given}
     fields = {architecture.fields[name]: value for name, value in given.items()}
     return fields | architecture.fixed | ({"num_labels": CLASSES} if architecture.is_vision else {})
 

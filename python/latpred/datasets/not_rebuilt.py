@@ -96,4 +96,45 @@ NOT_REBUILT = (
         "engine explorer: engines with some layers in 8 bits",
         "a row has one precision",
     ),
+    NotRebuilt(
+        "FasterTransformer",
+        "TensorFlow, with XLA or without",
+        "another runtime, which the table of runtimes does not have",
+    ),
+    NotRebuilt(
+        "FasterTransformer",
+        "its kernels at fp32, in 8 bits of the first kind, or sparse; ViT at 384 and Swin by its kernels",
+        "no runtime here leaves attention unfused, or fuses windows, and fuses the rest by hand",
+    ),
+    NotRebuilt(
+        "FasterTransformer",
+        "BERT by its kernels below 1,024 tokens",
+        "they wait for the framework that calls them",
+    ),
+    NotRebuilt(
+        "FasterTransformer",
+        "decoders, T5, GPT-350M to 530B",
+        "one call runs the network many times; several devices",
+    ),
+    NotRebuilt(
+        "FasterTransformer",
+        "Longformer, XLNet, BERT of 6 billion parameters",
+        "no builder has these networks, or their attention is neither one operator nor two products",
+    ),
+    NotRebuilt("LLM-Inference-Bench", "whole requests", "one call runs a network of another size for each word"),
+    NotRebuilt(
+        "LLM-Inference-Bench",
+        "MI250, MI300X, Gaudi 2, Max 1550, SN40L; several devices",
+        "no such device in the table of devices, or several",
+    ),
+    NotRebuilt("LLM-Inference-Bench", "DeepSpeed-MII, llama.cpp", "no runtime runs their kernels"),
+    NotRebuilt("LLMCompass", "MI210, a layer on four A100", "no such device in the table of devices, or several"),
+    NotRebuilt("LLMCompass", "calls within twice the shortest of a sweep", "they time the launch and the wait"),
+    NotRebuilt("lambda-diffusers", "all", "kept to check latency and memory: one network, never trained on"),
+    NotRebuilt("splitwise-sim", "all", "kept to check energy: several devices, whose talk is inside"),
+    NotRebuilt(
+        "vidur",
+        "norms, rotary embedding, activation, embedding, collectives",
+        "kernels fused with what the tables do not say, or several devices",
+    ),
 )
