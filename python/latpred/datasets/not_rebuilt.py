@@ -9,7 +9,7 @@ import dataclasses
 class NotRebuilt:
     """Measurements of a source that are left out."""
 
-    source: str  # folder, as in unified.SOURCES
+    source: str  # folder, as in unified.SOURCES or CHECKS
     what: str
     reason: str
 

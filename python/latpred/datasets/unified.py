@@ -13,6 +13,7 @@ from latpred.datasets import (
     deep_learning_examples,
     faster_transformer,
     fbnet,
+    lambda_diffusers,
     llm_compass,
     llm_inference_bench,
     mlperf,
@@ -21,6 +22,7 @@ from latpred.datasets import (
     ofa,
     paddleclas,
     rows,
+    splitwise,
     tensorrt_bert,
     tensorrt_engines,
     timm,
@@ -50,6 +52,12 @@ SOURCES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "mlperf_inference": mlperf.read,
     "pytorch-image-models": timm.read,
     "vidur": vidur.read,
+}
+# Sources that no fit sees: whole pipelines, and power, that predictions are held against.
+CHECKS: dict[str, Callable[[Path], Iterator[Row]]] = {
+    "LLM-Inference-Bench": llm_inference_bench.read_power,
+    "lambda-diffusers": lambda_diffusers.read,
+    "splitwise-sim": splitwise.read,
 }
 # Sources that state sizes of the networks that a framework rebuilds: a row, millions of parameters, billions of MACs of
 # one item where they are stated.
