@@ -92,8 +92,10 @@ def test_images_say_which_network_they_went_through(tmp_path):
                   **{"torch latency(ms)": "30", "cpp latency(ms)": "11"}),
             entry("vit_guide", ["ViT Performance on T4", "INT8"], Batch_size="8",
                   **{"B_16 (FP16) latency(ms)": "61", "L_16-224 (INT8) latency(ms)": "24"}),
-            entry("swin_guide", ["Swin Performance on A10", "Swin-V1 TF32"], Batch_size="1",
-                  **{"torch.jit.trace": "5", "cpp": "2"}),
+            entry("swin_guide", ["Swin Performance on A10", "Swin-V1 TF32"], Batch_size="16",
+                  **{"torch.jit.trace": "25", "cpp": "2"}),
+            entry("swin_guide", ["Swin Performance on A10", "Swin-V1 TF32"], Batch_size="8",
+                  **{"torch.jit.trace": "13", "cpp": "2"}),
             entry("swin_guide", ["Swin Performance on T4", "Swin-V2 FP16"], Batch_size="32",
                   **{"torch.jit.trace": "98", "cpp": "35"}),
             entry("swin_guide", ["Swin Performance on T4", "Swin-V2 INT8"], Batch_size="32",
@@ -104,7 +106,7 @@ def test_images_say_which_network_they_went_through(tmp_path):
     assert found == [
         ("vit:base16?size=384&attention=products", "A100-PCIe-40GB", 8, "fp16", 0.030),
         ("vit:large16?size=224", "T4", 8, "int8", 0.024),
-        ("hf:swin?attention=products", "A10", 1, "tf32", 0.005),
+        ("hf:swin?attention=products", "A10", 16, "tf32", 0.025),
         ("hf:swinv2?window=8&size=256&attention=products", "T4", 32, "fp16", 0.098),
     ]
 

@@ -41,6 +41,9 @@ SLICES = 7
 BERT = re.compile(r"BERT performance on (?P<device>\w+) and (?P<framework>\w+)")
 IMAGES = re.compile(r"(?:ViT|Swin) Performance on (?P<device>\w+)")
 SWIN = re.compile(r"Swin-(?P<version>V[12]) (?P<precision>\w+)")
+# The traced networks have the masks of their windows stored; transformers makes them in each call, in some ninety
+# small kernels, which only large batches hide.
+LEAST_WINDOWED_BATCH = 16
 SWIN_RECIPES = {
     "V1": Recipe("hf", "swin", {"attention": "products"}),
     "V2": Recipe("hf", "swinv2", {"window": "8", "size": "256", "attention": "products"}),
@@ -135,6 +138,8 @@ def _swin(entry: Entry) -> Iterator[Row]:
     place, match = IMAGES.fullmatch(entry["heading"][-2]), SWIN.fullmatch(entry["heading"][-1])
     cells = entry["row"]
     if place is None or match is None or not _is_number(cells["torch.jit.trace"]):
+        return
+    if int(cells["Batch_size"]) < LEAST_WINDOWED_BATCH:
         return
     device, precision = IMAGE_DEVICES[place["device"]], PRECISIONS[match["precision"]]
     yield _traced(SWIN_RECIPES[match["version"]], "swin", device, cells, "torch.jit.trace", precision)
