@@ -16,17 +16,23 @@ void bind_request(py::module_& module) {
   py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
       .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
                        std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict,
-                       std::shared_ptr<Calibration> calibration) {
-             return PredictRequest{std::move(device),     std::move(partition), std::move(runtime),
-                                   std::move(precision),  std::move(input_on),  autograd,
-                                   std::move(predictor),  std::move(mig_rule),  strict,
-                                   std::move(calibration)};
+                       std::optional<std::shared_ptr<Calibration>> calibration) {
+             return PredictRequest{std::move(device),
+                                   std::move(partition),
+                                   std::move(runtime),
+                                   std::move(precision),
+                                   std::move(input_on),
+                                   autograd,
+                                   std::move(predictor),
+                                   std::move(mig_rule),
+                                   strict,
+                                   calibration.value_or(nullptr)};
            }),
            py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
            py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
            py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
            py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
-           py::arg("strict") = defaults.strict, py::arg("calibration") = py::none())
+           py::arg("strict") = defaults.strict, py::arg("calibration") = std::nullopt)
       .def_readonly("device", &PredictRequest::device)
       .def_readonly("partition", &PredictRequest::partition)
       .def_readonly("runtime", &PredictRequest::runtime)

@@ -8,6 +8,7 @@ p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
 
 from latpred._core import Graph, GraphBuilder, __version__
 from latpred.api import (
+    calibrate,
     devices,
     frameworks,
     load,
@@ -18,6 +19,7 @@ from latpred.api import (
     predictors,
     runtimes,
 )
+from latpred.calibration import Calibration
 from latpred.errors import (
     CheckpointError,
     InvalidArgumentError,
@@ -32,6 +34,7 @@ from latpred.prediction import Fit, Prediction, PredictionTable
 from latpred.tables import Table
 
 __all__ = [
+    "Calibration",
     "CheckpointError",
     "Fit",
     "Graph",
@@ -47,6 +50,7 @@ __all__ = [
     "Table",
     "UnsupportedOperatorError",
     "__version__",
+    "calibrate",
     "devices",
     "frameworks",
     "load",

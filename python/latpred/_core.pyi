@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'Device', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -668,6 +668,11 @@ class Predictor:
     def __repr__(self) -> str:
         ...
     @property
+    def checkpoint(self) -> str:
+        """
+        Its file under data/predictors.
+        """
+    @property
     def description(self) -> str:
         ...
     @property
@@ -677,6 +682,11 @@ class LatencyOutput:
     """
     What a predictor answers: kernels and host wait add up.
     """
+    @property
+    def host_s(self) -> float:
+        """
+        The host's time for all launches.
+        """
     @property
     def host_wait_s(self) -> float:
         ...
@@ -696,11 +706,46 @@ class LoadedPredictor:
         """
         Latency of one call, without the input copy.
         """
+class IntervalTerms:
+    """
+    What the width of an interval is made of, on the log scale.
+    """
+    @property
+    def device_sd(self) -> float:
+        ...
+    @property
+    def host_sd(self) -> float:
+        ...
+    @property
+    def known_device(self) -> float:
+        ...
+    @property
+    def unknown_device(self) -> float:
+        ...
+class Evidence:
+    """
+    What a predictor was fitted and checked on.
+    """
+    @property
+    def devices(self) -> list[str]:
+        ...
+    @property
+    def predictor(self) -> str:
+        ...
+    @property
+    def terms(self) -> IntervalTerms:
+        ...
+class CalibrationFactors:
+    """
+    What a calibration puts on a predictor's times.
+    """
+    def __init__(self, *, name: str, device: str, partition: str, runtime: str, precision: str, input_on: str, predictor: str, scale: typing.SupportsFloat | typing.SupportsIndex | None, host_scale: typing.SupportsFloat | typing.SupportsIndex | None, kind_factors: collections.abc.Mapping[str, typing.SupportsFloat | typing.SupportsIndex], log_sd: typing.SupportsFloat | typing.SupportsIndex, records: collections.abc.Sequence[tuple[str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex | None]]) -> None:
+        ...
 class PredictRequest:
     """
     What is asked besides the graph.
     """
-    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False) -> None:
+    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None) -> None:
         ...
     @property
     def autograd(self) -> bool:
@@ -740,6 +785,9 @@ class Answer:
     def batch(self) -> int:
         ...
     @property
+    def calibration(self) -> str:
+        ...
+    @property
     def coverage(self) -> list[str]:
         ...
     @property
@@ -753,6 +801,9 @@ class Answer:
         ...
     @property
     def energy_provenance(self) -> str:
+        ...
+    @property
+    def host_s(self) -> float:
         ...
     @property
     def host_wait_s(self) -> float:
@@ -907,6 +958,8 @@ class Session:
     """
     def __init__(self, data_directory: str) -> None:
         ...
+    def evidence(self, predictor: str) -> Evidence:
+        ...
     def fits(self, graph: Graph, request: PredictRequest) -> FitRow:
         ...
     def kernels(self, graph: Graph, request: PredictRequest) -> list[KernelRow]:
@@ -952,6 +1005,10 @@ def frameworks() -> list[str]:
 def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default') -> Kernels:
     """
     Groups a graph into kernels by the rules of a runtime.
+    """
+def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
+    """
+    The time of calls whose kernels and launches run side by side.
     """
 def load_predictor(name: str, checkpoint_path: str) -> LoadedPredictor:
     """

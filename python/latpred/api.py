@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._core import Graph
+from latpred.calibration import Calibration
+from latpred.calibration import find as find_calibration
 from latpred.errors import InvalidArgumentError, MissingDependencyError, ModelFileError, UnsupportedOperatorError
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
 from latpred.inputs import Inputs, parse_inputs
@@ -24,7 +26,8 @@ Path = str | os.PathLike[str]
 
 
 @cache
-def _session() -> Session:
+def session() -> Session:
+    """What answers, with its predictors read once."""
     return _core.Session(os.path.join(os.path.dirname(__file__), "data"))
 
 
@@ -76,7 +79,7 @@ def predict(
     input_on: str = "device",
     autograd: bool = False,
     predictor: str | None = None,
-    calibration: Any = None,
+    calibration: Calibration | Path | None = None,
     mig_rule: str = "memory",
     allow_pickle: bool = False,
     strict: bool = False,
@@ -92,12 +95,13 @@ def predict(
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
     predictor: a name in predictors(); None: the best that covers the case.
+    calibration: what calibrate() made of your own timings: itself, its .json file, or its name.
     mig_rule: "memory" (the smallest profile that holds the upper end of the memory interval) or "dippm".
     strict: refuse what lies outside of what was measured.
     framework, input, allow_pickle: as in load().
     """
-    _refuse_calibration(calibration)
     check_flag("allow_pickle", allow_pickle)
+    used = find_calibration(calibration)
     sources = {"path=": path, "model=": model, "graph=": graph}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
@@ -114,6 +118,7 @@ def predict(
         predictor=predictor,
         mig_rule=mig_rule,
         strict=strict,
+        calibration=used,
     )
     if graph is not None:
         _check_graph(graph)
@@ -129,8 +134,8 @@ def predict(
             input=input,
             allow_pickle=allow_pickle,
         )
-    session = _session()
-    return Prediction(session.predict(graph, request), graph, request, session)
+    answering = session()
+    return Prediction(answering.predict(graph, request), graph, request, answering, used)
 
 
 def predict_many(
@@ -146,6 +151,7 @@ def predict_many(
     input_on: str = "device",
     autograd: bool = False,
     predictor: str | None = None,
+    calibration: Calibration | Path | None = None,
     mig_rule: str = "memory",
     allow_pickle: bool = False,
     strict: bool = False,
@@ -162,6 +168,7 @@ def predict_many(
     wanted_batches = None if batches is None else _as_list("batches", batches, int)
     if wanted_batches is not None:
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
+    used = find_calibration(calibration)
     requests = [
         make_request(
             device=device,
@@ -173,6 +180,7 @@ def predict_many(
             predictor=predictor,
             mig_rule=mig_rule,
             strict=strict,
+            calibration=used,
         )
         for device in _as_list("devices", devices, str)
     ]
@@ -192,12 +200,60 @@ def predict_many(
         return [opened.at(size) for size in wanted_batches or [1]]
 
     graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
-    session = _session()
-    answers = session.predict_many(graphs, requests, threads)
+    answering = session()
+    answers = answering.predict_many(graphs, requests, threads)
     pairs = ((graph, request) for graph in graphs for request in requests)
     return PredictionTable(
-        [Prediction(answer, graph, request, session) for answer, (graph, request) in zip(answers, pairs, strict=True)]
+        [
+            Prediction(answer, graph, request, answering, used)
+            for answer, (graph, request) in zip(answers, pairs, strict=True)
+        ]
     )
+
+
+def calibrate(
+    rows_or_path: Any,
+    *,
+    device: str,
+    partition: str | None = None,
+    runtime: str | None = None,
+    precision: str | None = "default",
+    input_on: str = "device",
+    predictor: str | None = None,
+    name: str | None = None,
+    fingerprint: str | None = None,
+    save: Path | None = None,
+) -> Calibration:
+    """Corrects predictions for one device by your own timings on it: predict(..., calibration=) takes the result.
+
+    rows_or_path: a list of rows, a pandas frame, or a .csv, .json, .jsonl or .parquet file. A row has one of graph,
+        path, model; batch; one of seconds, latency_s, latency_ms; and, where they apply, input (as in load()) and
+        spread (relative). A tuple (network, batch, seconds) will do. Paths in a file are relative to it.
+    device, partition, runtime, precision, input_on: what all of them were timed on; precision=None: any.
+    predictor: the one to correct; None: the one that answers when none is named.
+    name: what answers call it; None: the file's name, or the device's.
+    fingerprint: what else should be kept about the machine: driver, clocks.
+    save: the .json file to write.
+    """
+    from latpred.calibration.make import make
+
+    request = make_request(
+        device=device,
+        partition=partition,
+        runtime=runtime,
+        precision="default" if precision is None else precision,
+        input_on=input_on,
+        autograd=False,
+        predictor=predictor,
+        mig_rule="memory",
+        strict=False,
+    )
+    calibration = make(
+        rows_or_path, request, session(), any_precision=precision is None, name=name, fingerprint=fingerprint
+    )
+    if save is not None:
+        calibration.save(save)
+    return calibration
 
 
 def _map_threads(function: Any, items: list[Any], num_threads: int) -> list[Any]:
@@ -263,14 +319,6 @@ def _load_model(model: Any, batch: int, input: Inputs, *, is_swept: bool = False
 def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:
     only, by_name = parse_inputs(input)
     return _core.resolve(program, batch, only, by_name)
-
-
-def _refuse_calibration(calibration: Any) -> None:
-    if calibration is not None:
-        raise InvalidArgumentError(
-            f"calibration= is not part of latpred {_core.__version__}; leave it out: "
-            "the prediction then rests on the shipped measurements alone"
-        )
 
 
 def _refuse_with_graph(**arguments: Any) -> None:

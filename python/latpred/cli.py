@@ -9,7 +9,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core, api
+from latpred import _core, api, cli_calibrate, cli_dataset
+from latpred.cli_output import console as _console
+from latpred.cli_output import count as _count
+from latpred.cli_output import print_pairs as _print_pairs
+from latpred.cli_output import print_table as _print_table
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.tables import Table
 
@@ -90,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_network(explain)
     _add_request(explain)
     explain.set_defaults(command=_explain)
+
+    cli_calibrate.add_parser(commands)
+    cli_dataset.add_commands(commands)
     return parser
 
 
@@ -121,18 +128,9 @@ def _add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--autograd", action="store_true", help="keep what a backward pass needs (memory)")
     predictors = ", ".join(row.name for row in api.predictors())
     group.add_argument("--predictor", metavar="NAME", help=f"{predictors} (default: the best that covers the case)")
+    group.add_argument("--calibration", metavar="FILE", help="your own timings: a file or name of latpred calibrate")
     group.add_argument("--mig-rule", default="memory", metavar="RULE", help="memory or dippm")
     group.add_argument("--strict", action="store_true", help="refuse what lies outside of what was measured")
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
-    return value
 
 
 def parse_input_words(words: Sequence[str] | None) -> str | dict[str, str] | None:
@@ -159,19 +157,12 @@ def _network_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _request_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    names = "device partition runtime precision input_on autograd predictor mig_rule strict"  # as in api.predict
+    # As in api.predict.
+    names = "device partition runtime precision input_on autograd predictor calibration mig_rule strict"
     return {name: getattr(options, name) for name in names.split()}
 
 
 # The commands.
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    # A pipe or a file gets whole rows, not those of an 80-column terminal.
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
 
 
 def _predict(options: argparse.Namespace) -> None:
@@ -299,23 +290,6 @@ def _print_partitions(console: Console, prediction: Prediction) -> None:
         console.print(f"{prediction.device} has MIG, but nobody has published the sizes of its profiles")
     else:
         console.print(f"{prediction.device} has no MIG")
-
-
-def _print_table(console: Console, title: str, table: Table[Any]) -> None:
-    from rich.text import Text
-
-    console.print(Text(title, style="bold"))
-    console.print(table.to_rich())
-
-
-def _print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    grid = RichTable.grid(padding=(0, 2))
-    for heading, text in pairs:
-        grid.add_row(Text(heading, style="bold"), Text(text))
-    console.print(grid)
 
 
 def _nth_column(index: int, heading: str) -> Any:

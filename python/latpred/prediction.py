@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
     from latpred._core import Answer, Graph, PredictRequest, Session
+    from latpred.calibration import Calibration
 
 MEBIBYTE = 2.0**20
 
@@ -66,11 +67,19 @@ class Prediction:
     `memory, energy, latency, mig = prediction` unpacks memory_mb, energy_j, latency_ms and mig_profile.
     """
 
-    def __init__(self, answer: Answer, graph: Graph, request: PredictRequest, session: Session):
+    def __init__(
+        self,
+        answer: Answer,
+        graph: Graph,
+        request: PredictRequest,
+        session: Session,
+        calibration: Calibration | None = None,
+    ):
         self._answer = answer
         self._graph = graph
         self._request = request
         self._session = session
+        self._calibration = calibration
 
     # What was asked.
 
@@ -112,6 +121,11 @@ class Prediction:
     @property
     def mig_rule(self) -> str:
         return self._answer.mig_rule
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The user's own timings that corrected the latency; None: the shipped measurements alone."""
+        return self._calibration
 
     # What is answered.
 
@@ -182,7 +196,7 @@ class Prediction:
 
     @property
     def provenance(self) -> dict[str, str | None]:
-        """How each number was obtained: fitted, interpolated, extrapolated or modelled."""
+        """How each number was obtained: measured, fitted, interpolated, extrapolated or modelled."""
         return {
             "latency_ms": self._answer.latency_provenance,
             "memory_mb": self._answer.memory_provenance,
@@ -250,6 +264,7 @@ class Prediction:
             "predictor": request.predictor or None,
             "mig_rule": request.mig_rule,
             "strict": request.strict,
+            "calibration": self._calibration,
         }
 
     # How it shows itself.
@@ -278,11 +293,19 @@ class Prediction:
             "mean_power_w": self.mean_power_w,
             "mig_profile": self.mig_profile,
             "mig_rule": self.mig_rule,
+            "calibration": self._calibration_dict(),
             "intervals": {name: None if pair is None else list(pair) for name, pair in self.intervals.items()},
             "provenance": self.provenance,
             "coverage": self.coverage,
             "unknown_operators": self.unknown_operators,
         }
+
+    def _calibration_dict(self) -> dict[str, Any] | None:
+        used = self._calibration
+        if used is None:
+            return None
+        names = "name scale host_scale kind_factors log_sd num_rows"
+        return {name: getattr(used, name) for name in names.split()}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame of one row. Needs latpred[data]."""
@@ -302,10 +325,13 @@ class Prediction:
         precision = "" if self.precision == "default" else f" {self.precision}"
         energy = "energy unknown" if self.energy_j is None else f"{number(self.energy_j)} J"
         mig = f", MIG {self.mig_profile}" if self.mig_profile else ""
+        how = self._answer.latency_provenance
+        if self._calibration is not None:
+            how += f", calibration {self._calibration.summary()}"
         return (
             f"{self.name} on {self.where()}, batch {self.batch}, {self.runtime}{precision}: "
             f"{number(self.latency_ms)} ms ({number(low)} - {number(high)}), {number(self.memory_mb)} MB, "
-            f"{energy}{mig} [{self._answer.latency_provenance}]"
+            f"{energy}{mig} [{how}]"
         )
 
     def facts(self) -> list[tuple[str, str, str, str]]:
@@ -328,6 +354,7 @@ class Prediction:
             row("memory", "memory_mb", self.memory_mb, "MB"),
             row("energy", "energy_j", self.energy_j, "J"),
             ("MIG profile", self.mig_profile or "none", "", f"rule: {self.mig_rule}"),
+            *([] if self._calibration is None else [("calibration", self._calibration.summary(), "", "your timings")]),
         ]
 
     def headline(self) -> str:
@@ -361,6 +388,7 @@ PREDICTION_COLUMNS: list[Column[Prediction]] = [
     text_column("runtime", is_shown=False),
     text_column("precision", is_shown=False),
     text_column("predictor", is_shown=False),
+    Column("calibration", lambda prediction: prediction.calibration and prediction.calibration.name, is_shown=False),
     number_column("latency_ms", "ms"),
     Column("latency_ms_low", _interval_end("latency_ms", 0), "low ms", number),
     Column("latency_ms_high", _interval_end("latency_ms", 1), "high ms", number),

@@ -6,6 +6,7 @@ from typing import Any
 
 from latpred import _core
 from latpred._core import PredictRequest
+from latpred.calibration import Calibration, check_checkpoint
 from latpred.errors import InvalidArgumentError
 
 
@@ -20,8 +21,13 @@ def make_request(
     predictor: str | None,
     mig_rule: str,
     strict: bool,
+    calibration: Calibration | None = None,
 ) -> PredictRequest:
     """The request in the compiled part's words; names are looked up there."""
+    corrected = {}
+    if calibration is not None:
+        check_checkpoint(calibration)
+        corrected["calibration"] = calibration.factors
     return _core.PredictRequest(
         device=check_text("device", device),
         partition="" if partition is None else check_text("partition", partition),
@@ -32,6 +38,7 @@ def make_request(
         predictor="" if predictor is None else check_text("predictor", predictor),
         mig_rule=check_text("mig_rule", mig_rule),
         strict=check_flag("strict", strict),
+        **corrected,
     )
 
 

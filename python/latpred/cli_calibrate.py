@@ -1,0 +1,155 @@
+"""latpred calibrate: factors from a file of timings, and which networks to time."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from latpred import api
+from latpred.cli_output import console, count, print_pairs, print_table
+from latpred.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from latpred._core import PredictRequest
+    from latpred.calibration import Calibration
+
+_DEFAULT_DEVICE = "A100"  # of --probe, as of predict
+
+
+def add_parser(commands: Any) -> None:
+    """Registers the command."""
+    parser = commands.add_parser(
+        "calibrate",
+        help="correct predictions by your own timings, or list the networks whose timing tells most",
+        description="FILE: a .csv, .json, .jsonl or .parquet file of timings, one network and batch a row: path, "
+        "batch, one of seconds, latency_s, latency_ms; input and spread where they apply. Paths are relative to it.",
+    )
+    parser.add_argument("timings", nargs="?", metavar="FILE", help="timings of one device")
+    parser.add_argument(
+        "--probe", nargs="?", type=count, const=0, metavar="N", help="list the N (default 5) networks to time instead"
+    )
+    parser.add_argument(
+        "--run", action="store_true", help="with --probe: time them on this machine's GPU (timm, torch)"
+    )
+    group = parser.add_argument_group("what was timed")
+    group.add_argument("--device", metavar="NAME", help="see latpred devices")
+    group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
+    group.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: the device's)")
+    group.add_argument("--precision", default="default", metavar="NAME", help="see latpred predict --help")
+    group.add_argument(
+        "--input-on", default="device", metavar="PLACE", help="where the input lay: device, pinned, pageable"
+    )
+    group.add_argument("--predictor", metavar="NAME", help="the one to correct (default: the one that answers)")
+    group = parser.add_argument_group("the result")
+    group.add_argument("--name", metavar="NAME", help="what answers call it (default: the file's name)")
+    group.add_argument("--out", metavar="FILE", help="write it to this .json file")
+    group.add_argument("--save", action="store_true", help="keep it under its name, for --calibration NAME")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.set_defaults(command=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> None:
+    if options.probe is None:
+        if options.timings is None:
+            raise InvalidArgumentError("calibrate needs a file of timings, or --probe to list what to time")
+        if options.run:
+            raise InvalidArgumentError("--run times the networks of --probe: add --probe, or leave --run out")
+        if options.device is None:
+            raise InvalidArgumentError("--device is missing: what the timings were taken on")
+        _finish(options, _made(options, options.timings, options.device))
+        return
+    if options.timings is not None:
+        raise InvalidArgumentError(f"--probe lists what to time: leave '{options.timings}' out, or --probe")
+    _run(options) if options.run else _list(options)
+
+
+def _made(options: argparse.Namespace, rows: Any, device: str, fingerprint: str | None = None) -> Calibration:
+    names = "partition runtime precision input_on predictor name"
+    arguments = {name: getattr(options, name) for name in names.split()}
+    return api.calibrate(rows, device=device, fingerprint=fingerprint, **arguments)
+
+
+def _finish(options: argparse.Namespace, calibration: Calibration) -> None:
+    """Writes and prints it."""
+    written = [calibration.save(options.out)] if options.out else []
+    if options.save:
+        written.append(calibration.save())
+    if options.json:
+        print(json.dumps(calibration.to_dict(), indent=2))
+        return
+    screen = console()
+    print_pairs(screen, calibration.facts())
+    print_table(
+        screen, "The timings, each predicted without the calibration and with one from the others", calibration.rows
+    )
+    for path in written:
+        screen.print(f"written: {path}")
+
+
+def _probes(options: argparse.Namespace, device: str) -> tuple[Any, PredictRequest]:
+    from latpred.calibration.probes import DEFAULT_COUNT, choose_probes
+    from latpred.request import make_request
+
+    request = make_request(
+        device=device,
+        partition=options.partition,
+        runtime=options.runtime,
+        precision=options.precision,
+        input_on=options.input_on,
+        autograd=False,
+        predictor=options.predictor,
+        mig_rule="memory",
+        strict=False,
+    )
+    return choose_probes(request, api.session(), options.probe or DEFAULT_COUNT), request
+
+
+def _list(options: argparse.Namespace) -> None:
+    device = options.device or _DEFAULT_DEVICE
+    probes, _ = _probes(options, device)
+    if options.out or options.save:
+        raise InvalidArgumentError("--out and --save keep a calibration; --probe without --run makes none")
+    if options.json:
+        print(json.dumps(probes.to_dicts(), indent=2))
+        return
+    screen = console()
+    print_table(
+        screen, f"Networks whose timing tells most about {api.devices()[device].name}, one after another", probes
+    )
+    screen.print("Put your timings into a file and run: latpred calibrate timings.csv --device NAME --out FILE")
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["path", "batch", "seconds"])
+    for probe in probes:
+        writer.writerow([probe.network, probe.batch, ""])
+
+
+def _run(options: argparse.Namespace) -> None:
+    from latpred.calibration import timing
+    from latpred.calibration.probes import time_probe
+
+    timing.check_precision(options.precision)
+    for name, expected in (("runtime", (None, "eager")), ("input_on", ("device",)), ("partition", (None,))):
+        found = getattr(options, name)
+        if found not in expected:
+            raise InvalidArgumentError(
+                f"--run times eager calls with their input on a whole device, got --{name.replace('_', '-')} {found}"
+            )
+    clock, fingerprint = timing.cuda_clock(), timing.cuda_fingerprint()
+    here = api.devices()[timing.cuda_device_name()].name
+    if options.device is not None and api.devices()[options.device].name != here:
+        raise InvalidArgumentError(f"--device {options.device} was asked for, and this machine's GPU is {here}")
+    probes, _ = _probes(options, here)
+    rows = []
+    for position, probe in enumerate(probes, 1):
+        rows.append(time_probe(probe, clock, options.precision))
+        print(
+            f"{position} of {len(probes)}: {probe.network} at batch {probe.batch}: {rows[-1]['seconds'] * 1e3:.3g} ms",
+            file=sys.stderr,
+        )
+    _finish(options, _made(options, rows, here, fingerprint))
+
+
+__all__ = ["add_parser"]

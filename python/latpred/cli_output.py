@@ -1,0 +1,47 @@
+"""What the commands share: counts in, tables out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from latpred.tables import Table
+
+
+def count(text: str) -> int:
+    """An option's value that counts something."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
+    return value
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    # A pipe or a file gets whole rows, not those of an 80-column terminal.
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def print_table(console: Console, title: str, table: Table[Any]) -> None:
+    from rich.text import Text
+
+    console.print(Text(title, style="bold"))
+    console.print(table.to_rich())
+
+
+def print_pairs(console: Console, pairs: list[tuple[str, str]]) -> None:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable.grid(padding=(0, 2))
+    for heading, text in pairs:
+        grid.add_row(Text(heading, style="bold"), Text(text))
+    console.print(grid)
