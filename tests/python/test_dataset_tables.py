@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 
 import pytest
 from latpred import GraphBuilder, _core
@@ -152,6 +153,10 @@ PADDLE = [
                                                       "FLOPs(G)": "0.71", "Params(M)": "7.86"}),
     page(f"{ZH}/EfficientNet.md", "V100 GPU", **{"Models": "EfficientNetB1", "Size": "240",
                                                  "FP32 Batch Size=1\\4 (ms)": "4.0"}),
+    # T4 knows no size; one name has a capital too many.
+    page(f"{ZH}/MobileNetV3.md", "T4 GPU", **{"Models": "MobileNetV3_Large_x1_25", "FP32 Batch Size=8 (ms)": "8.0"}),
+    page(f"{ZH}/README.md", "Mobile", **{"模型": "MobileNetV3_ <br>large_x1_25", "FLOPs(M)": "362.70",
+                                         "Params(M)": "7.47"}),
     # Another size than its network's, another network, another device, an unknown engine, processors.
     page(f"{ZH}/ResNet.md", "T4 GPU", **{"Models": "Fix_ResNet50_vd_ssld", "Latency(ms) FP16 bs=1": "3.4"}),
     page(f"{ZH}/RepVGG.md", "V100 GPU", **{"Models": "RepVGG_A0", "Size": "224", "Latency(ms) bs=1": "1.0"}),
@@ -159,6 +164,35 @@ PADDLE = [
     page(f"{EN}/VGG_en.md", "V100 GPU", **{"Models": "VGG16", "FP32 Batch Size=1 (ms)": "1.0"}),
     page(f"{ZH}/README.md", "LCNet", **{"模型": "PPLCNet_x1_0", "time(ms)* bs=1": "0.47"}),
 ]  # fmt: skip
+
+
+# Millions of parameters, the statistics of norms among them, and of multiply-adds, two for each number out of a norm
+# among them, as the pages state them.
+@pytest.mark.parametrize(
+    ("text", "parameters_m", "multiply_adds_m"),
+    [
+        ("paddle:mobilenetv1?scale=0.5", 1.34, 154.57),
+        ("paddle:mobilenetv2?scale=1.0", 3.54, 327.84),
+        ("paddle:mobilenetv2?scale=2.0", 11.33, 1217.25),
+        ("paddle:mobilenetv3_large?scale=1.25", 7.47, 362.70),
+        ("paddle:mobilenetv3_small?scale=0.35", 1.67, 14.56),
+        ("paddle:shufflenetv2?scale=1.5", 3.53, 301.35),
+        ("paddle:shufflenetv2?scale=2.0", 7.40, 571.70),
+        ("paddle:shufflenetv2_swish?scale=1.0", 2.29, 148.86),
+        ("paddle:squeezenet1_0", 1.25, 780),
+        ("paddle:squeezenet1_1", 1.24, 350),
+    ],
+)
+def test_paddles_own_networks_have_the_sizes_that_its_pages_state(text, parameters_m, multiply_adds_m):
+    graph = graph_of(text)
+    of_norms = sum(math.prod(node.outputs[0].shape) for node in graph.nodes if node.operator == "batch_norm")
+    assert (graph.num_parameters + graph.num_statistics) / 1e6 == pytest.approx(parameters_m, abs=0.006)
+    assert (graph.macs + 2 * of_norms) / 1e6 == pytest.approx(multiply_adds_m, rel=0.009)
+
+
+def test_unknown_networks_of_paddle_are_refused():
+    with pytest.raises(InvalidArgumentError, match="unknown network; valid: mobilenetv1, mobilenetv2"):
+        graph_of("paddle:alexnet")
 
 
 def test_paddles_pages_repeat_one_another(tmp_path):
@@ -170,6 +204,7 @@ def test_paddles_pages_repeat_one_another(tmp_path):
     v100 = "V100-SXM2-16GB"
     assert found == {
         ("T4", "timm:resnet50@224", 1, "fp16", "tensorrt", 2.5),
+        ("T4", "paddle:mobilenetv3_large?scale=1.25", 8, "fp32", "tensorrt", 8.0),
         (v100, "timm:resnet50@224", 8, "fp32", "tensorrt", 6.0),
         (v100, "timm:hgnet_tiny@224", 1, "fp32", "tensorrt", 1.77),
         (v100, "timm:efficientnet_b1@240", 1, "fp32", "tensorrt 8.0.3.4", 3.0),

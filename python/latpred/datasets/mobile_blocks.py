@@ -5,6 +5,14 @@ from __future__ import annotations
 from latpred._core import GraphBuilder
 from latpred.datasets.recipe import Variable
 
+DIVISOR = 8  # of widths
+
+
+def divisible(value: float) -> int:
+    """The nearest multiple of DIVISOR, but no more than a tenth below."""
+    rounded = max(DIVISOR, int(value + DIVISOR / 2) // DIVISOR * DIVISOR)
+    return rounded + DIVISOR if rounded < 0.9 * value else rounded
+
 
 def conv(
     net: GraphBuilder, x: Variable, cin: int, cout: int, kernel: int = 1, stride: int = 1, groups: int = 1

@@ -17,15 +17,14 @@ class NotRebuilt:
 NOT_REBUILT = (
     NotRebuilt(
         "PaddleClas",
-        "AlexNet, GoogLeNet, SqueezeNet, ShuffleNet, HarDNet, RedNet, ESNet, PP-LCNetV2, PeleeNet, VAN, UniFormer, "
-        "DSNet, CSWin, MobileViTv3, EfficientNetB0_small, ResNeXt50_64x4d, ResNeXt152, SE_ResNet*_vd, Res2Net200, "
-        "DenseNet264",
+        "AlexNet, GoogLeNet, HarDNet, RedNet, ESNet, PP-LCNetV2, PeleeNet, VAN, UniFormer, DSNet, CSWin, MobileViTv3, "
+        "EfficientNetB0_small, ResNeXt50_64x4d, ResNeXt152, SE_ResNet*_vd, Res2Net200, DenseNet264",
         "no builder has these networks",
     ),
     NotRebuilt(
         "PaddleClas",
         "SENet154_vd, Xception41/65/71, ResNeSt50_fast, ResNet200_vd, RegNetX_4GF, ViT_small, DLA46_c, DLA60x_c, "
-        "LeViT, MixNet_M, MobileNetV2 and V3 of other widths, SwinTransformerV2",
+        "LeViT, MixNet_M, SwinTransformerV2",
         "timm's networks of these names have other numbers of parameters or multiply-adds than the pages state",
     ),
     NotRebuilt("PaddleClas", "RepVGG", "measured with its branches merged; timm builds the branches"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from latpred._core import GraphBuilder
 from latpred.datasets.help_tables import rows_of
-from latpred.datasets.mobile_blocks import classifier, conv, norm, numbers
+from latpred.datasets.mobile_blocks import classifier, conv, divisible, norm, numbers
 from latpred.datasets.recipe import Recipe, Variable
 from latpred.datasets.rows import Row
 
@@ -26,15 +26,8 @@ HEAD_WIDTH = 1280
 CLASSES = 1000
 STAGE_LAYERS = 4  # each stage's choices stand for so many layers; its depth says how many of them are there
 SQUEEZE = 4
-DIVISOR = 8
 
 WIDTH_FACTOR = 1.2  # of the network that HELP takes its parts from
-
-
-def _divisible(value: float) -> int:
-    """The nearest multiple of DIVISOR, but no more than a tenth below."""
-    rounded = max(DIVISOR, int(value + DIVISOR / 2) // DIVISOR * DIVISOR)
-    return rounded + DIVISOR if rounded < 0.9 * value else rounded
 
 
 def _hard_sigmoid(net: GraphBuilder, x: Variable) -> Variable:
@@ -59,7 +52,7 @@ def _mean(net: GraphBuilder, x: Variable) -> Variable:
 
 
 def _squeeze_excite(net: GraphBuilder, x: Variable, width: int) -> Variable:
-    squeezed = _divisible(width // SQUEEZE)
+    squeezed = divisible(width // SQUEEZE)
     y = net.apply("add", [conv(net, _mean(net, x), width, squeezed), net.parameter((squeezed, 1, 1))])
     y = net.apply("add", [conv(net, net.apply("relu", y), squeezed, width), net.parameter((width, 1, 1))])
     return net.apply("mul", [x, _hard_sigmoid(net, y)])
@@ -92,21 +85,21 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     layers, d the depth of each of five stages."""
     kernels, expansions, depths = (numbers(recipe.parameters[key]) for key in ("ks", "e", "d"))
     size, factor = recipe.integer("size"), float(recipe.parameters["width"])
-    cin = _divisible(STEM_WIDTH * factor)
+    cin = divisible(STEM_WIDTH * factor)
     x = conv(net, net.input("data", (3, size, size)), 3, cin, 3, 2)
     x = _activation(net, "swish", norm(net, x, cin))
-    cout = _divisible(FIRST_WIDTH * factor)
+    cout = divisible(FIRST_WIDTH * factor)
     x = _block(net, x, cin, cout, 3, 1, 1, "relu", False)
     cin = cout
     stages = zip(WIDTHS, STRIDES, ACTIVATIONS, HAS_SQUEEZE, depths, strict=True)
     for stage, (width, stage_stride, activation, squeeze, depth) in enumerate(stages):
-        cout = _divisible(width * factor)
+        cout = divisible(width * factor)
         for layer in range(depth):
             place = stage * STAGE_LAYERS + layer
             stride = stage_stride if layer == 0 else 1
             x = _block(net, x, cin, cout, kernels[place], expansions[place], stride, activation, squeeze)
             cin = cout
-    expanded, head = _divisible(EXPANDED_WIDTH * factor), _divisible(HEAD_WIDTH * factor)
+    expanded, head = divisible(EXPANDED_WIDTH * factor), divisible(HEAD_WIDTH * factor)
     x = _activation(net, "swish", norm(net, conv(net, x, cin, expanded), expanded))
     x = _activation(net, "swish", conv(net, _mean(net, x), expanded, head))
     net.output(classifier(net, net.apply("flatten", x), head, CLASSES))

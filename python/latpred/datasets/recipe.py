@@ -128,7 +128,16 @@ def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
 
 def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
-    from latpred.datasets import accel_nasbench, fbnet, language_model, nasbench201, ofa, stable_diffusion, transformer
+    from latpred.datasets import (
+        accel_nasbench,
+        fbnet,
+        language_model,
+        nasbench201,
+        ofa,
+        paddle_networks,
+        stable_diffusion,
+        transformer,
+    )
 
     kinds = {
         "op": build_operator,
@@ -136,6 +145,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "nb201": nasbench201.build,
         "fbnet": fbnet.build,
         "ofa": ofa.build,
+        "paddle": paddle_networks.build,
         "bert": transformer.build,
         "vit": transformer.build_vision,
         "llm": language_model.build,
