@@ -29,12 +29,13 @@ def test_built_networks_have_the_published_parameters(text, parameters, attentio
     assert graph_of(f"{text}&attention={attention}", 8).macs == 8 * graph.macs
 
 
-def test_products_run_as_many_kernels_as_pytorch_does():
-    layers = 12
-    fused, products = (graph_of(f"vit:base16?size=224&attention={name}") for name in ("fused", "products"))
+@pytest.mark.parametrize(("batch", "copies"), [(1, 1), (2, 4)])
+def test_products_run_as_many_kernels_as_pytorch_does(batch, copies):
+    fused, products = (graph_of(f"vit:base16?size=224&attention={name}", batch) for name in ("fused", "products"))
     launches = [_core.fuse(graph, "eager", "fp16").num_launches for graph in (fused, products)]
-    # Two products, the scale, the softmax, three operands and the result put in order, for the one kernel.
-    assert launches[1] - launches[0] == 7 * layers
+    # Two products, the scale and the softmax for the one kernel; the result is put in order, and, where there are
+    # several images, so are the three operands.
+    assert launches[1] - launches[0] == 12 * (4 + copies - 1)
 
 
 def test_unknown_sizes_and_attentions_are_refused():

@@ -32,30 +32,38 @@ def _norm(net: GraphBuilder, x: Variable, width: int) -> Variable:
 
 
 def _by_products(
-    net: GraphBuilder, query: Variable, key: Variable, value: Variable, width: int, mask: Variable | None
+    net: GraphBuilder, query: Variable, key: Variable, value: Variable, seq: int, width: int, mask: Variable | None
 ) -> Variable:
-    heads = net.constant([0, -1, width // HEAD_WIDTH, HEAD_WIDTH])
-    orders = [0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]
-    # torch.matmul copies an operand of four dimensions that does not lie in order.
-    query, key, value = (
-        net.apply("identity", net.apply("transpose", net.apply("reshape", [x, heads]), perm=order), contiguous=1)
-        for x, order in zip((query, key, value), orders, strict=True)
-    )
-    scores = net.apply("matmul", [query, key])
+    """As torch.matmul has it: operands of four dimensions are made ones of three, which copies them where the batch is
+    above one."""
+    heads = width // HEAD_WIDTH
+    orders = {"rows": ([0, 2, 1, 3], [-1, seq, HEAD_WIDTH]), "columns": ([0, 2, 3, 1], [-1, HEAD_WIDTH, seq])}
+
+    def split(x: Variable, kind: str) -> Variable:
+        order, sizes = orders[kind]
+        x = net.apply("reshape", [x, net.constant([0, seq, heads, HEAD_WIDTH])])
+        return net.apply("reshape", [net.apply("transpose", x, perm=order), net.constant(sizes)])
+
+    scores = net.apply("matmul", [split(query, "rows"), split(key, "columns")])
     scores = net.apply("div", [scores, net.constant(HEAD_SCALE)])
     if mask is not None:
+        scores = net.apply("reshape", [scores, net.constant([-1, heads, seq, seq])])
         scores = net.apply("add", [scores, mask])
-    y = net.apply("matmul", [net.apply("softmax", scores, axis=-1), value])
+        scores = net.apply("reshape", [scores, net.constant([-1, seq, seq])])
+    y = net.apply("matmul", [net.apply("softmax", scores, axis=-1), split(value, "rows")])
+    y = net.apply("reshape", [y, net.constant([-1, heads, seq, HEAD_WIDTH])])
     y = net.apply("transpose", y, perm=[0, 2, 1, 3])
-    return net.apply("reshape", [y, net.constant([0, -1, width])])
+    return net.apply("reshape", [y, net.constant([0, seq, width])])
 
 
-def _attention(net: GraphBuilder, x: Variable, width: int, kind: str, mask: Variable | None = None) -> Variable:
+def _attention(
+    net: GraphBuilder, x: Variable, seq: int, width: int, kind: str, mask: Variable | None = None
+) -> Variable:
     query, key, value = (_linear(net, x, width, width) for _ in range(3))
     if kind == "fused":
         y = net.apply("multi_head_attention", [query, key, value], num_heads=width // HEAD_WIDTH)
     else:
-        y = _by_products(net, query, key, value, width, mask)
+        y = _by_products(net, query, key, value, seq, width, mask)
     return _linear(net, y, width, width)
 
 
@@ -91,7 +99,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         mask = net.apply("sub", [net.constant(1), net.input("mask", (1, seq, seq))])
         mask = net.apply("mul", [mask, net.constant(-10000)])
     for _ in range(layers):
-        x = _norm(net, net.apply("add", [x, _attention(net, x, width, kind, mask)]), width)
+        x = _norm(net, net.apply("add", [x, _attention(net, x, seq, width, kind, mask)]), width)
         x = _norm(net, net.apply("add", [x, _feed_forward(net, x, width)]), width)
     net.output(x if is_embedded else _linear(net, x, width, recipe.integer("outputs", 2)))
 
@@ -110,9 +118,10 @@ def build_vision(net: GraphBuilder, recipe: Recipe) -> None:
     # The token of the class is looked up: a weight that only grows by the batch would be no weight any more.
     token = net.apply("embedding", [net.parameter((1, width)), net.input("class", (1,), "int64")])
     x = net.apply("concat", [token, x], axis=1)
-    x = net.apply("add", [x, net.parameter(((side // patch) ** 2 + 1, width))])
+    seq = (side // patch) ** 2 + 1
+    x = net.apply("add", [x, net.parameter((seq, width))])
     for _ in range(layers):
-        x = net.apply("add", [x, _attention(net, _norm(net, x, width), width, kind)])
+        x = net.apply("add", [x, _attention(net, _norm(net, x, width), seq, width, kind)])
         x = net.apply("add", [x, _feed_forward(net, _norm(net, x, width), width)])
     x = net.apply("select", [_norm(net, x, width), net.constant(0)], axis=1)
     net.output(_linear(net, x, width, recipe.integer("outputs", CLASSES)))
