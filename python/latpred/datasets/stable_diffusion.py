@@ -61,18 +61,24 @@ class _Layers:
     def reshape(self, x: Variable, *sizes: int) -> Variable:
         return self.net.apply("reshape", [x, self.net.constant(list(sizes))])
 
-    def attend(self, query: Variable, key: Variable, value: Variable, heads: int, width: int) -> Variable:
-        """Scaling is inside the first product, as torch.baddbmm has it."""
-        query, key, value = (
-            self.net.apply("transpose", self.reshape(x, 0, -1, heads, width // heads), perm=[0, 2, 1, 3])
-            for x in (query, key, value)
-        )
+    def attend(self, operands: list[Variable], lengths: tuple[int, int], heads: int, width: int) -> Variable:
+        """Attention of query, key and value with as many tokens in queries and in keys. Heads are moved into the batch,
+        which copies; scaling is inside the first product, as torch.baddbmm has it."""
+        size = width // heads
+        shapes = [(length, size) for length in (lengths[0], lengths[1], lengths[1])]
+        split = []
+        for x, (length, _) in zip(operands, shapes, strict=True):
+            x = self.net.apply("transpose", self.reshape(x, 0, length, heads, size), perm=[0, 2, 1, 3])
+            split.append(self.reshape(x, -1, length, size))
         if self.attention == "fused":
-            y = self.net.apply("scaled_dot_product_attention", [query, key, value])
+            # One kernel that writes no scores: torch's needs the heads apart for it.
+            apart = [self.reshape(x, -1, heads, *sizes) for x, sizes in zip(split, shapes, strict=True)]
+            y = self.net.apply("scaled_dot_product_attention", apart)
         else:
-            scores = self.net.apply("matmul", [query, self.net.apply("transpose", key, perm=[0, 1, 3, 2])])
-            y = self.net.apply("matmul", [self.net.apply("softmax", scores, axis=-1), value])
-        return self.reshape(self.net.apply("transpose", y, perm=[0, 2, 1, 3]), 0, -1, width)
+            scores = self.net.apply("matmul", [split[0], self.net.apply("transpose", split[1], perm=[0, 2, 1])])
+            y = self.net.apply("matmul", [self.net.apply("softmax", scores, axis=-1), split[2]])
+        y = self.net.apply("transpose", self.reshape(y, -1, heads, lengths[0], size), perm=[0, 2, 1, 3])
+        return self.reshape(y, 0, lengths[0], width)
 
     def upsampled(self, name: str, x: Variable, width: int) -> Variable:
         x = self.net.apply("resize", [x], scales=[1.0, 1.0, 2.0, 2.0], mode="nearest")
@@ -97,10 +103,12 @@ class _Layers:
         return self.net.apply("transpose", self.reshape(x, 0, size, size, width), perm=[0, 3, 1, 2])
 
 
-def _cross_attention(layers: _Layers, name: str, x: Variable, context: Variable, width: int, cin: int) -> Variable:
+def _cross_attention(
+    layers: _Layers, name: str, x: Variable, context: Variable, lengths: tuple[int, int], width: int, cin: int
+) -> Variable:
     query = layers.linear(f"{name}.to_q", x, width, width, bias=False)
     key, value = (layers.linear(f"{name}.to_{part}", context, cin, width, bias=False) for part in "kv")
-    return layers.linear(f"{name}.to_out", layers.attend(query, key, value, HEADS, width), width, width)
+    return layers.linear(f"{name}.to_out", layers.attend([query, key, value], lengths, HEADS, width), width, width)
 
 
 def _gated(layers: _Layers, name: str, x: Variable, width: int) -> Variable:
@@ -117,9 +125,9 @@ def _transformer(layers: _Layers, name: str, x: Variable, text: Variable, size: 
     y = layers.conv(f"{name}.proj_in", layers.norm(f"{name}.norm", x, width), width, width, 1)
     y = layers.tokens(y, width)
     z = layers.norm(f"{name}.norm1", y, width, "layer_norm")
-    y = apply("add", [_cross_attention(layers, f"{name}.attn1", z, z, width, width), y])
+    y = apply("add", [_cross_attention(layers, f"{name}.attn1", z, z, (size**2, size**2), width, width), y])
     z = layers.norm(f"{name}.norm2", y, width, "layer_norm")
-    y = apply("add", [_cross_attention(layers, f"{name}.attn2", z, text, width, TEXT_WIDTH), y])
+    y = apply("add", [_cross_attention(layers, f"{name}.attn2", z, text, (size**2, TOKENS), width, TEXT_WIDTH), y])
     z = layers.norm(f"{name}.norm3", y, width, "layer_norm")
     y = apply("add", [_gated(layers, f"{name}.ff", z, width), y])
     y = layers.conv(f"{name}.proj_out", layers.image(y, size, width), width, width, 1)
@@ -177,8 +185,8 @@ def _vae_decoder(layers: _Layers, latents: Variable, size: int) -> Variable:
     x = layers.conv("vae.conv_in", x, LATENT_CHANNELS, cin)
     x = layers.residual("vae.mid0", x, cin, cin)
     y = layers.tokens(layers.norm("vae.mid.norm", x, cin), cin)
-    query, key, value = (layers.linear(f"vae.mid.{part}", y, cin, cin) for part in ("query", "key", "value"))
-    y = layers.linear("vae.mid.out", layers.attend(query, key, value, 1, cin), cin, cin)
+    operands = [layers.linear(f"vae.mid.{part}", y, cin, cin) for part in ("query", "key", "value")]
+    y = layers.linear("vae.mid.out", layers.attend(operands, (size**2, size**2), 1, cin), cin, cin)
     x = layers.net.apply("add", [layers.image(y, size, cin), x])
     x = layers.residual("vae.mid1", x, cin, cin)
     for stage, width in enumerate(VAE_WIDTHS):
@@ -200,8 +208,8 @@ def _text_encoder(layers: _Layers, tokens: Variable) -> Variable:
     for layer in range(TEXT_LAYERS):
         name = f"text.{layer}"
         y = layers.norm(f"{name}.norm1", x, TEXT_WIDTH, "layer_norm")
-        query, key, value = (layers.linear(f"{name}.{part}", y, TEXT_WIDTH, TEXT_WIDTH) for part in "qkv")
-        y = products.attend(query, key, value, TEXT_HEADS, TEXT_WIDTH)
+        operands = [layers.linear(f"{name}.{part}", y, TEXT_WIDTH, TEXT_WIDTH) for part in "qkv"]
+        y = products.attend(operands, (TOKENS, TOKENS), TEXT_HEADS, TEXT_WIDTH)
         x = apply("add", [x, layers.linear(f"{name}.out", y, TEXT_WIDTH, TEXT_WIDTH)])
         y = layers.norm(f"{name}.norm2", x, TEXT_WIDTH, "layer_norm")
         y = apply("quick_gelu", layers.linear(f"{name}.fc1", y, TEXT_WIDTH, FEED_FORWARD * TEXT_WIDTH))
