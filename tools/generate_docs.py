@@ -1,4 +1,5 @@
-"""Writes what the documentation says about this build: the pages of tables in docs/, and the outputs in README.md.
+"""Writes what the documentation says about this build: the pages of tables in docs/, and the outputs in README.md and
+docs/calibration.md.
 
 python tools/generate_docs.py           writes them
 python tools/generate_docs.py --check   exits with 1 where a page is not what this build would write
@@ -14,14 +15,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-# In README.md: a command in a comment, or a Python block, and the block of text that it prints.
+# In pages written by hand: a command in a comment, or a Python block, and the block of text that it prints.
 COMMAND_OUTPUT = re.compile(r"(<!-- latpred (?P<words>.*) -->\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 PYTHON_OUTPUT = re.compile(r"(```python\n(?P<code>[^`]*)```\n\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 HELP_WIDTH = "100"
-COMMANDS = ("predict", "inspect", "devices", "explain", "dataset build", "dataset show")
+COMMANDS = ("predict", "inspect", "devices", "explain", "calibrate", "dataset build", "dataset show")
 NOTE = "<!-- Made by tools/generate_docs.py: change the tables, not this page. -->\n"
 DEVICES_NOTE = """
 What `device=` takes. Data-sheet values, dense; `-` is unknown. `latpred devices NAME` shows every fact of one device
@@ -177,18 +179,19 @@ def cli_page() -> str:
     return "".join(parts)
 
 
-def readme_page() -> str:
+def page_with_outputs(name: str) -> str:
     def run(words: Sequence[str]) -> str:
         done = subprocess.run([sys.executable, *words], cwd=REPOSITORY, capture_output=True, text=True, check=True)
         return "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
 
-    text = (REPOSITORY / "README.md").read_text()
+    text = (REPOSITORY / name).read_text()
     text = COMMAND_OUTPUT.sub(lambda match: match[1] + run(["-m", "latpred", *match["words"].split()]), text)
     return PYTHON_OUTPUT.sub(lambda match: match[1] + run(["-c", match["code"]]), text)
 
 
 PAGES = {
-    "README.md": readme_page,
+    "README.md": partial(page_with_outputs, "README.md"),
+    "docs/calibration.md": partial(page_with_outputs, "docs/calibration.md"),
     "docs/devices.md": devices_page,
     "docs/operators.md": operators_page,
     "docs/runtimes.md": runtimes_page,

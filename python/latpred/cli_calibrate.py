@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     """Registers the command."""
     parser = commands.add_parser(
         "calibrate",
-        help="correct predictions by your own timings, or list the networks whose timing tells most",
+        help="correct predictions by your own timings, or list what to time",
         description="FILE: a .csv, .json, .jsonl or .parquet file of timings, one network and batch a row: path, "
         "batch, one of seconds, latency_s, latency_ms; input and spread where they apply. Paths are relative to it.",
     )
