@@ -1,8 +1,10 @@
 """latpred dataset: raw tables in, one table of rows out, and what did not fit with its reason."""
 
+import io
 import json
 
 import pytest
+from latpred import cli_dataset
 from latpred.cli import main
 from latpred.datasets import assemble, recorded, unified
 from latpred.datasets.graph_cache import GraphCache
@@ -32,6 +34,7 @@ STATED = [
     (row("linear:wide"), 1.0, None),  # no such network
     (row("linear:8", value=2e-3), 0.000072, None),  # the first once more
 ]
+CHECKS = [row("op:relu?h=8", value=20.0, quantity="power_w")]
 OTHERS = [row("op:relu?h=8"), row("op:relu?h=8", device="L4")]
 
 
@@ -43,6 +46,7 @@ def data(tmp_path, monkeypatch):
     monkeypatch.setitem(recorded.BUILDERS, "linear", recorded.Builder("torch", build))
     sources = {"tiny": lambda data: (row for row, _, _ in STATED), "operators": lambda data: iter(OTHERS)}
     monkeypatch.setattr(unified, "SOURCES", sources)
+    monkeypatch.setattr(unified, "CHECKS", {"operators": lambda data: iter(CHECKS)})
     monkeypatch.setattr(unified, "STATED", {"tiny": lambda data: iter(STATED)})
     for name in sources:
         (tmp_path / "data" / name).mkdir(parents=True)
@@ -64,6 +68,7 @@ def test_rows_that_fit_are_kept_and_the_others_listed_with_their_reason(data, tm
         ("op:relu?h=8", 1, "L4", 1e-3),
         ("op:relu?h=8", 1, "T4", 1e-3),
     ]
+    assert list(pd.read_parquet(out / assemble.CHECKS_FILE).value) == [20.0]  # not among the others
     dropped = pd.read_csv(out / assemble.DROPPED_FILE, keep_default_na=False)
     assert sorted(zip(dropped.reason, dropped.recipe, dropped.batch, dropped.detail, strict=True)) == [
         ("cannot be rebuilt", "linear:wide", 1, dropped.detail[dropped.recipe == "linear:wide"].item()),
@@ -148,3 +153,17 @@ def test_what_is_no_table_of_rows_is_refused(tmp_path, capsys):
     assert "no such file" in errors[0]
     assert "is no table of rows" in errors[1]
     assert "it lacks id, recipe" in errors[2]
+
+
+def test_a_terminal_gets_bars_with_the_time_left():
+    from rich.console import Console
+
+    terminal = Console(force_terminal=True, width=120, file=io.StringIO())
+    with cli_dataset._progress(terminal) as show:
+        for done in (1, 2, 3):
+            show(assemble.Step(assemble.RECORD, done, 3, f"linear:{done}"))
+    shown = terminal.file.getvalue()
+    assert "record networks" in shown
+    assert "3/3" in shown
+    assert "linear:3" in shown
+    assert "0:00:00" in shown

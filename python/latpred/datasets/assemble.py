@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ROWS_FILE = "rows.parquet"
 GRAPHS_FILE = "graphs.sqlite"
 DROPPED_FILE = "dropped.csv"
+CHECKS_FILE = "checks.parquet"
 
 READ, RECORD, CHECK = "read tables", "record networks", "check networks"  # the stages, in order
 
@@ -44,8 +45,9 @@ class Step:
 def assemble(
     data: Path, out: Path, only: Sequence[str] = (), workers: int | None = None, with_frameworks: bool = True
 ) -> Iterator[Step]:
-    """Reads the sources under `data`, records the networks that need a framework, and writes ROWS_FILE, GRAPHS_FILE
-    and DROPPED_FILE into the folder `out`. Yields each step; a killed run loses no recorded network."""
+    """Reads the sources under `data`, records the networks that need a framework, and writes ROWS_FILE, GRAPHS_FILE,
+    DROPPED_FILE and CHECKS_FILE (rows that no fit sees) into the folder `out`. Yields each step; a killed run loses no
+    recorded network."""
     import pandas as pd
 
     names = unified.present(data, only)
@@ -74,6 +76,8 @@ def assemble(
     gone = table[is_dropped].assign(reason=[reason for reason, _ in found], detail=[detail for _, detail in found])
     dropped.append(gone)
     _write(out, table[~is_dropped], pd.concat(dropped))
+    checks = [read_source for name, read_source in unified.CHECKS.items() if (data / name).exists()]
+    rows.to_table(row for read_source in checks for row in read_source(data)).to_parquet(out / CHECKS_FILE, index=False)
 
 
 def _write(out: Path, kept: pd.DataFrame, dropped: pd.DataFrame) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_FILE = "rows.parquet"
+CHECKS_FILE = "checks.parquet"
+DROPPED_FILE = "dropped.csv"
 ARCHIVE_FILE = "graphs.xz"
 QUICK_FILE = "quick.json"
 
@@ -98,12 +100,17 @@ def archived(table: pd.DataFrame) -> list[str]:
 
 
 def write(source: Path, out: Path) -> Iterator[str]:
-    """Writes the three files into `out` from what assemble wrote into `source`; yields each network packed."""
+    """Writes the files into `out` from what assemble wrote into `source`; yields each network packed."""
     import pandas as pd
 
     table = sample(pd.read_parquet(source / assemble.ROWS_FILE))
+    checks = pd.read_parquet(source / assemble.CHECKS_FILE)
+    dropped = pd.read_csv(source / assemble.DROPPED_FILE, keep_default_na=False)
     out.mkdir(parents=True, exist_ok=True)
-    table.to_parquet(out / ROWS_FILE, compression="zstd", compression_level=ZSTD_LEVEL, index=False)
+    for name, part in ((ROWS_FILE, table), (CHECKS_FILE, checks)):
+        part.to_parquet(out / name, compression="zstd", compression_level=ZSTD_LEVEL, index=False)
+    # What stands twice in a source is no loss, and long.
+    dropped[dropped.reason != assemble.REPEATED].to_csv(out / DROPPED_FILE, index=False)
     (out / QUICK_FILE).write_text(json.dumps(quick(table), indent=0) + "\n", encoding="utf-8")
     yield from write_archive(out / ARCHIVE_FILE, GraphCache(source / assemble.GRAPHS_FILE), archived(table))
 
@@ -115,7 +122,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     arguments = parser.parse_args()
     count = sum(1 for _ in write(arguments.source, arguments.out))
-    for name in (ROWS_FILE, ARCHIVE_FILE, QUICK_FILE):
+    for name in (ROWS_FILE, CHECKS_FILE, DROPPED_FILE, ARCHIVE_FILE, QUICK_FILE):
         print(f"{arguments.out / name}: {(arguments.out / name).stat().st_size} bytes")
     print(f"{count} networks packed")
 
