@@ -26,16 +26,12 @@ std::uint64_t parse_hash(const std::string& text) {
   throw InvalidArgumentError(concat("calibration: '", text, "' is no hash of a graph; expected 16 hexadecimal digits"));
 }
 
-std::array<double, kNumCostKinds> parse_kind_factors(const std::map<std::string, double>& by_name) {
-  std::array<double, kNumCostKinds> factors = no_kind_factors();
+std::size_t kind_index(const std::string& name) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kNumCostKinds; ++i) names.emplace_back(cost_kind_name(static_cast<CostKind>(i)));
-  for (const auto& [name, factor] : by_name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) throw InvalidArgumentError(unknown_name_message("cost kind", name, names));
-    factors[static_cast<std::size_t>(found - names.begin())] = factor;
-  }
-  return factors;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw InvalidArgumentError(unknown_name_message("cost kind", name, names));
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace
@@ -46,7 +42,8 @@ void bind_calibration(py::module_& module) {
       .def(py::init([](std::string name, std::string device, std::string partition, std::string runtime,
                        std::string precision, std::string input_on, std::string predictor, std::optional<double> scale,
                        std::optional<double> host_scale, const std::map<std::string, double>& kind_factors,
-                       double log_sd, const std::vector<RecordTuple>& records) {
+                       const std::vector<std::string>& timed_kinds, double log_sd,
+                       const std::vector<RecordTuple>& records) {
              auto calibration = std::make_shared<Calibration>();
              calibration->name = std::move(name);
              calibration->device = std::move(device);
@@ -57,7 +54,8 @@ void bind_calibration(py::module_& module) {
              calibration->predictor = std::move(predictor);
              calibration->scale = scale;
              calibration->host_scale = host_scale;
-             calibration->kind_factors = parse_kind_factors(kind_factors);
+             for (const auto& [kind, factor] : kind_factors) calibration->kind_factors[kind_index(kind)] = factor;
+             for (const std::string& kind : timed_kinds) calibration->timed_kinds[kind_index(kind)] = true;
              calibration->log_sd = log_sd;
              for (const auto& [hash, batch, latency_s, spread] : records) {
                calibration->records.push_back({parse_hash(hash), batch, latency_s, spread});
@@ -67,7 +65,7 @@ void bind_calibration(py::module_& module) {
            }),
            py::kw_only(), py::arg("name"), py::arg("device"), py::arg("partition"), py::arg("runtime"),
            py::arg("precision"), py::arg("input_on"), py::arg("predictor"), py::arg("scale"), py::arg("host_scale"),
-           py::arg("kind_factors"), py::arg("log_sd"), py::arg("records"));
+           py::arg("kind_factors"), py::arg("timed_kinds"), py::arg("log_sd"), py::arg("records"));
   module.def("join_host_s", py::vectorize(join_host_s), py::arg("device_s"), py::arg("host_s"),
              "The time of calls whose kernels and launches run side by side.");
 }

@@ -739,7 +739,7 @@ class CalibrationFactors:
     """
     What a calibration puts on a predictor's times.
     """
-    def __init__(self, *, name: str, device: str, partition: str, runtime: str, precision: str, input_on: str, predictor: str, scale: typing.SupportsFloat | typing.SupportsIndex | None, host_scale: typing.SupportsFloat | typing.SupportsIndex | None, kind_factors: collections.abc.Mapping[str, typing.SupportsFloat | typing.SupportsIndex], log_sd: typing.SupportsFloat | typing.SupportsIndex, records: collections.abc.Sequence[tuple[str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex | None]]) -> None:
+    def __init__(self, *, name: str, device: str, partition: str, runtime: str, precision: str, input_on: str, predictor: str, scale: typing.SupportsFloat | typing.SupportsIndex | None, host_scale: typing.SupportsFloat | typing.SupportsIndex | None, kind_factors: collections.abc.Mapping[str, typing.SupportsFloat | typing.SupportsIndex], timed_kinds: collections.abc.Sequence[str], log_sd: typing.SupportsFloat | typing.SupportsIndex, records: collections.abc.Sequence[tuple[str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex | None]]) -> None:
         ...
 class PredictRequest:
     """

@@ -218,6 +218,25 @@ TEST_F(CalibratedInterval, WhatIsLeftOverReplacesTheTermsOfWhatWasTimed) {
   EXPECT_NEAR(half_width(asked, output, calibration), std::hypot(0.2, kNormal80 * 0.15, kNormal80 * 0.12), 1e-12);
 }
 
+TEST_F(CalibratedInterval, KindsThatWereTimedAreMeasured) {
+  // Two kernels of 1 ms: the ReLU was measured at fp32 alone, so it widens the interval at fp16.
+  const PreparedNetwork asked(convolution_network({}), 8, device("A100"), "", "eager", "fp16");
+  const LatencyOutput output{.latency_s = 2e-3, .host_wait_s = 0, .kernel_s = {1e-3, 1e-3}, .host_s = 0};
+  Calibration calibration = for_a100();
+  calibration.precision = "fp16";
+  EXPECT_NEAR(half_width(asked, output, calibration), kNormal80 * std::hypot(0.05, 0.3), 1e-12);
+  calibration.timed_kinds[static_cast<std::size_t>(CostKind::conv)] = true;
+  EXPECT_NEAR(half_width(asked, output, calibration), kNormal80 * std::hypot(0.05, 0.15), 1e-12);
+  EXPECT_EQ(coverage(evidence_, asked.input(), &calibration).notes,
+            std::vector<std::string>{"efficiency by analogy, not measured: unary at fp16"});
+  calibration.timed_kinds[static_cast<std::size_t>(CostKind::unary)] = true;
+  EXPECT_NEAR(half_width(asked, output, calibration), kNormal80 * 0.05, 1e-12);
+  EXPECT_TRUE(coverage(evidence_, asked.input(), &calibration).kinds_measured);
+  // Of any precision: nobody knows at which.
+  calibration.precision = "";
+  EXPECT_NEAR(half_width(asked, output, calibration), kNormal80 * std::hypot(0.05, 0.3), 1e-12);
+}
+
 TEST_F(CalibratedInterval, CoverageCountsWhatWasTimed) {
   const PreparedNetwork asked(convolution_network({}), 128, device("V100"), "", "kernel", "fp32");
   Calibration calibration = for_a100();

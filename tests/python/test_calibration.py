@@ -376,6 +376,8 @@ def test_the_golden_file_is_read():
         ({"scale": -1.0}, "scale must be a positive number, got -1"),
         ({"scale": math.nan}, "scale must be a positive number"),
         ({"kind_factors": {"convolution": 1.0}}, "unknown cost kind 'convolution'"),
+        ({"timed_kinds": ["con"]}, "unknown cost kind 'con'; did you mean 'conv'"),
+        ({"timed_kinds": [1]}, "timed_kinds must be names"),
         ({"kind_factors": {"conv": None}}, "the factor of 'conv' must be a number"),
         ({"records": [{"network": "x"}]}, "record 0: field 'graph_hash' is missing"),
         ({"error_after": {"mean": 1.0}}, "error_after: field 'median' is missing"),

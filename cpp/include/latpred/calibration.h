@@ -39,6 +39,7 @@ struct Calibration {
   std::optional<double> scale;       // of every kernel's time; nothing: the timings say nothing about it
   std::optional<double> host_scale;  // of the host's time for each launch; nothing: likewise
   std::array<double, kNumCostKinds> kind_factors = no_kind_factors();  // on top of the scale
+  std::array<bool, kNumCostKinds> timed_kinds{};                       // that the timed networks hold
   double log_sd = 0;                                                   // of log(measured / calibrated), left over
   std::vector<MeasuredCall> records;
 };
@@ -58,6 +59,9 @@ void check_applies(const Calibration& calibration, const LatencyInput& asked, st
 
 // The interval of a call that the user has timed.
 [[nodiscard]] LatencyInterval record_interval(const MeasuredCall& record);
+
+// Whether the timings hold kernels of this kind at the calibration's precision: what is left over covers them.
+[[nodiscard]] bool is_timed(const Calibration& calibration, CostKind kind);
 
 // Marks what the timings of `calibration` stand for as measured.
 void count_as_measured(const Calibration& calibration, const LatencyInput& input, Coverage& coverage);

@@ -93,6 +93,10 @@ LatencyInterval record_interval(const MeasuredCall& record) {
           .log_half_width = half_width};
 }
 
+bool is_timed(const Calibration& calibration, CostKind kind) {
+  return calibration.scale && !calibration.precision.empty() && calibration.timed_kinds[static_cast<std::size_t>(kind)];
+}
+
 void count_as_measured(const Calibration& calibration, const LatencyInput& input, Coverage& coverage) {
   coverage.device_measured = true;
   coverage.whole_device = true;  // or the very part that was timed

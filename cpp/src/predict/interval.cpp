@@ -32,20 +32,27 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_measured(const Evidence& evidence, const Kernel& kernel, const Device& device) {
+bool is_measured(const Evidence& evidence, const Kernel& kernel, const Device& device, const Calibration* calibration) {
+  if (calibration != nullptr && is_timed(*calibration, kernel.kind)) return true;
   const auto arithmetic = static_cast<std::size_t>(executed_arithmetic(kernel, device));
   return evidence.rows.at(static_cast<std::size_t>(kernel.kind)).at(arithmetic) > 0;
 }
 
+bool are_kinds_measured(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {
+  return input.kernels.unknown_operators.empty() &&
+         std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(),
+                     [&](const Kernel& kernel) { return is_measured(evidence, kernel, input.device, calibration); });
+}
+
 // "conv at tf32, pool at fp16", each pair once.
-std::string unmeasured_kinds(const Evidence& evidence, const LatencyInput& input) {
+std::string unmeasured_kinds(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {
   std::bitset<kNumCostKinds * kNumArithmetics> seen;
   std::vector<std::string> words;
   for (const Kernel& kernel : input.kernels.rows) {
     const Arithmetic arithmetic = executed_arithmetic(kernel, input.device);
     const std::size_t cell =
         static_cast<std::size_t>(kernel.kind) * kNumArithmetics + static_cast<std::size_t>(arithmetic);
-    if (is_measured(evidence, kernel, input.device) || seen[cell]) continue;
+    if (is_measured(evidence, kernel, input.device, calibration) || seen[cell]) continue;
     seen[cell] = true;
     words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(arithmetic)));
   }
@@ -60,7 +67,8 @@ std::string_view provenance_of(const Evidence& evidence, const Coverage& coverag
   return coverage.precision_measured && coverage.kinds_measured ? "fitted" : "interpolated";
 }
 
-std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input) {
+std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input,
+                                  const Calibration* calibration) {
   std::vector<std::string> notes;
   if (!evidence.is_fitted) notes.push_back(concat("predictor '", evidence.predictor, "' is physics alone"));
   if (!coverage.device_measured) notes.push_back(concat("device ", input.device.name, " was not measured"));
@@ -70,7 +78,7 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
   if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
   if (!coverage.precision_measured) notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
   if (!coverage.kinds_measured) {
-    notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input)));
+    notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input, calibration)));
   }
   if (!coverage.batch_in_range) {
     notes.push_back(concat("batch ", input.graph.batch, " is outside the measured ", evidence.smallest_batch, " to ",
@@ -127,20 +135,18 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Cal
   // "default" names no arithmetic of its own: the kinds below say which were measured.
   result.precision_measured =
       precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision);
-  result.kinds_measured = input.kernels.unknown_operators.empty() &&
-                          std::all_of(input.kernels.rows.begin(), input.kernels.rows.end(), [&](const Kernel& kernel) {
-                            return is_measured(evidence, kernel, input.device);
-                          });
+  result.kinds_measured = are_kinds_measured(evidence, input, nullptr);
   result.batch_in_range = input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
   result.provenance = provenance_of(evidence, result);
   if (calibration != nullptr && calibration->scale) {
     count_as_measured(*calibration, input, result);
+    result.kinds_measured = are_kinds_measured(evidence, input, calibration);
     // A few timings of the user's are less than what "fitted" promises.
     if (result.provenance != "fitted") {
       result.provenance = provenance_of(evidence, result) == "extrapolated" ? "extrapolated" : "interpolated";
     }
   }
-  if (result.provenance != "fitted") result.notes = notes_of(evidence, result, input);
+  if (result.provenance != "fitted") result.notes = notes_of(evidence, result, input, calibration);
   return result;
 }
 
@@ -163,7 +169,8 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
-      if (!is_measured(evidence, input.kernels.rows[k], input.device)) unmeasured_s += output.kernel_s.at(k);
+      if (!is_measured(evidence, input.kernels.rows[k], input.device, calibration))
+        unmeasured_s += output.kernel_s.at(k);
     }
     const double kind_part = terms.kind_sd * unmeasured_s / output.latency_s;
     variance += kind_part * kind_part;

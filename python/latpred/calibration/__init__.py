@@ -75,6 +75,7 @@ class Calibration:
     scale: float | None  # of every kernel's time; None: the timings say nothing about it
     host_scale: float | None  # of the host's time for each launch; None: likewise
     kind_factors: Mapping[str, float]  # by kind of kernel, on top of the scale; kinds left out: 1
+    timed_kinds: tuple[str, ...]  # kinds of kernels in the timed networks: what is left covers them
     log_sd: float  # of log(measured / predicted) that is left
     error_before: CalibrationError
     error_after: CalibrationError | None  # each network predicted from the others; None: there are no others
@@ -100,6 +101,7 @@ class Calibration:
             scale=self.scale,
             host_scale=self.host_scale,
             kind_factors=dict(self.kind_factors),
+            timed_kinds=list(self.timed_kinds),
             log_sd=self.log_sd,
             records=[(row.graph_hash, row.batch, row.latency_s, row.spread) for row in self.records],
         )
@@ -170,7 +172,7 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Plain values only: what its file holds."""
         values = dataclasses.asdict(self)
-        return {"format": FORMAT, "version": VERSION, **values, "records": list(values["records"])}
+        return {"format": FORMAT, "version": VERSION, **values, **{name: list(values[name]) for name in _LISTS}}
 
     def save(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Writes it to a file, or, without a path, under its name where predict(calibration=name) looks."""
@@ -226,6 +228,7 @@ _RECORD_FIELDS: dict[str, tuple[type, ...]] = {
     "left_out_s": _OPTIONAL_NUMBER,
     "weight": _NUMBER,
 }
+_LISTS = ("timed_kinds", "records")
 _FIELDS: dict[str, tuple[type, ...]] = {
     "name": _TEXT,
     "device": _TEXT,
@@ -240,6 +243,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "scale": _OPTIONAL_NUMBER,
     "host_scale": _OPTIONAL_NUMBER,
     "kind_factors": (dict,),
+    "timed_kinds": (list,),
     "log_sd": _NUMBER,
     "error_before": (dict,),
     "error_after": (dict, type(None)),
@@ -283,9 +287,13 @@ def from_dict(value: Any, where: str = "calibration") -> Calibration:
     for kind, factor in fields["kind_factors"].items():
         if not isinstance(factor, _NUMBER) or isinstance(factor, bool):
             raise InvalidArgumentError(f"{where}: the factor of '{kind}' must be a number, got {factor!r}")
+    for kind in fields["timed_kinds"]:
+        if not isinstance(kind, str):
+            raise InvalidArgumentError(f"{where}: timed_kinds must be names of kinds, got {kind!r}")
     calibration = Calibration(
         **{
             **fields,
+            "timed_kinds": tuple(fields["timed_kinds"]),
             "error_before": _error_from(fields["error_before"], f"{where}: error_before"),
             "error_after": None
             if fields["error_after"] is None

@@ -64,6 +64,7 @@ class Design:
     class_s: Array  # [N, classes] kernels
     host_s: Array  # [N]
     copy_s: Array  # [N]
+    kinds: frozenset[str] = frozenset()  # of kernels that they hold
 
     def __len__(self) -> int:
         return len(self.host_s)
@@ -93,13 +94,15 @@ def design_of(graphs: Sequence[Graph], request: PredictRequest, session: Session
     class_of = {kind: index for index, kinds in enumerate(CLASSES.values()) for kind in kinds}
     class_s = np.zeros((len(graphs), len(CLASSES)))
     host_s, copy_s = np.zeros(len(graphs)), np.zeros(len(graphs))
+    kinds = set()
     for index, graph in enumerate(graphs):
         answer = session.predict(graph, request)
         host_s[index], copy_s[index] = answer.host_s, answer.input_copy_s
         for row in session.kernels(graph, request):
             if row.kind not in NO_KERNELS:
                 class_s[index, class_of[row.kind]] += row.latency_s
-    return Design(class_s, host_s, copy_s)
+                kinds.add(row.kind)
+    return Design(class_s, host_s, copy_s, frozenset(kinds))
 
 
 @dataclasses.dataclass(frozen=True)

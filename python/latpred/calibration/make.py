@@ -63,6 +63,7 @@ def make(
         scale=factor_of(choice, SCALE),
         host_scale=factor_of(choice, HOST),
         kind_factors=kind_factors_of(choice),
+        timed_kinds=tuple(sorted(design.kinds)),
         log_sd=log_sd_left(choice, log_measured, evidence.terms.known_device, evidence.terms.unknown_device, is_known),
         error_before=error_of(log_before, log_measured),
         error_after=None if after is None else error_of(after, log_measured),
