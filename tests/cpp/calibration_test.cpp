@@ -31,7 +31,7 @@ Calibration for_a100() {
   calibration.device = "A100-SXM4-40GB";
   calibration.runtime = "eager";
   calibration.precision = "default";
-  calibration.predictor = "analytic";
+  calibration.predictor = predictors().front().name;
   calibration.scale = 1.3;
   calibration.log_sd = 0.05;
   return calibration;
@@ -158,7 +158,7 @@ TEST(Calibration, AnotherUseIsRefusedNamingBoth) {
   expect_both(message(for_a100(), [](PredictRequest& request) { request.precision = "fp16"; }), "precision 'default'",
               "precision 'fp16'");
   expect_both(message(for_a100(), [](PredictRequest& request) { request.predictor = "roofline"; }),
-              "predictor 'analytic'", "predictor 'roofline'");
+              concat("predictor '", predictors().front().name, "'"), "predictor 'roofline'");
   Calibration any = for_a100();
   any.runtime = any.precision = "";
   PredictRequest request = request_with(any);
