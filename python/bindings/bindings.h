@@ -36,12 +36,14 @@ inline std::int64_t checked_batch(std::int64_t batch) {
 void bind_calibration(pybind11::module_& module);
 void bind_checkpoint(pybind11::module_& module);
 void bind_device(pybind11::module_& module);
+void bind_energy(pybind11::module_& module);
 void bind_error(pybind11::module_& module);
 void bind_exported_program(pybind11::module_& module);
 void bind_features(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_interval(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
+void bind_kernel_terms(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_operators(pybind11::module_& module);
 void bind_partition(pybind11::module_& module);

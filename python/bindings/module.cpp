@@ -18,7 +18,9 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_device(module);
   latpred::bind_partition(module);
   latpred::bind_features(module);
+  latpred::bind_kernel_terms(module);
   latpred::bind_memory(module);
+  latpred::bind_energy(module);
   latpred::bind_checkpoint(module);
   latpred::bind_predictor(module);
   latpred::bind_interval(module);

@@ -105,5 +105,25 @@ TEST(CachingAllocator, ManyRequestsInAnyOrderNeverLoseMemory) {
   EXPECT_EQ(allocator.reserved_bytes(), before);
 }
 
+TEST(CachingAllocator, AtItsLimitItHandsBackSegmentsThatNothingLivesIn) {
+  CachingAllocator allocator(60 * kMib);
+  const auto kept = allocator.allocate(20 * kMib);
+  allocator.release(allocator.allocate(30 * kMib));
+  EXPECT_EQ(allocator.reserved_bytes(), 50 * kMib);
+  (void)allocator.allocate(40 * kMib);  // too large for the 30 MiB that are cached: they go
+  EXPECT_EQ(allocator.reserved_bytes(), 60 * kMib);
+  EXPECT_EQ(allocator.peak_reserved_bytes(), 60 * kMib);
+  allocator.release(kept);
+}
+
+TEST(CachingAllocator, ASegmentThatIsPartlyUsedIsNotHandedBack) {
+  CachingAllocator allocator(50 * kMib);
+  const auto whole = allocator.allocate(30 * kMib);
+  allocator.release(whole);
+  (void)allocator.allocate(10 * kMib);  // the first third of that segment
+  (void)allocator.allocate(25 * kMib);  // 26 MiB more than there are
+  EXPECT_EQ(allocator.peak_reserved_bytes(), 56 * kMib);
+}
+
 }  // namespace
 }  // namespace latpred

@@ -73,6 +73,27 @@ TEST(Energy, IsNearMeasuredPowerOfProductsOnH200) {
   EXPECT_NEAR(memory_bound->mean_power_w, 618, 0.16 * 618);  // the model's mean error on rows that it has not seen
 }
 
+TEST(Energy, SaysWhereItsPowerComesFrom) {
+  const Call fitted = one(product(4096, 4096, 4096), 5e-4);
+  EXPECT_EQ(estimate(fitted, "H200")->provenance, "fitted");
+  EXPECT_EQ(estimate(fitted, "H200", "1g.18gb")->provenance, "modelled");
+  EXPECT_EQ(estimate(fitted, "H100")->provenance, "modelled");
+  Kernel other = product(4096, 4096, 4096);
+  other.kind = CostKind::conv;
+  EXPECT_EQ(estimate(one(other, 5e-4), "H200")->provenance, "extrapolated");
+}
+
+TEST(Energy, IntervalWidensOnOtherBoardsAndWithTheTimeInOtherKernels) {
+  Call call = one(product(4096, 4096, 4096), 3e-4);
+  const double fitted = estimate(call, "H200")->power_log_half_width;
+  EXPECT_DOUBLE_EQ(estimate(call, "H100")->power_log_half_width, std::hypot(fitted, 1.2816 * 0.14));
+  Kernel other = product(4096, 4096, 4096);
+  other.kind = CostKind::conv;
+  call.kernels.rows.push_back(other);
+  call.kernel_s.push_back(1e-4);
+  EXPECT_DOUBLE_EQ(estimate(call, "H200")->power_log_half_width, std::hypot(fitted, 1.2816 * 0.2 * 0.25));
+}
+
 TEST(Energy, AttentionDrawsLessThanAProductOfTheSameWork) {
   Kernel kernel = product(4096, 4096, 4096);
   const double product_w = estimate(one(kernel, 5e-4), "H200")->mean_power_w;

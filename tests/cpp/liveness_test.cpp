@@ -105,6 +105,36 @@ TEST(Liveness, StatisticsAndIndicesCountWhileTheirOperatorRuns) {
   EXPECT_EQ(activation_peak(norm.build({normed})), 4 * (2 * 3 * 8 + 2 * 2 * 3));
 }
 
+TEST(Liveness, WhatWorksInPlaceTakesNothing) {
+  GraphMaker make;
+  const TensorId x = make.input({2, 8});
+  const TensorId a = make.node(OperatorId::exp, {x}, {2, 8});
+  const TensorId b = make.node(OperatorId::relu, {a}, {2, 8});
+  const TensorId c = make.node(OperatorId::relu, {b}, {2, 8});
+  Graph graph = make.build({c});
+  EXPECT_EQ(activation_peak(graph), 2 * kUnit);
+  for (const char* name : {"aten.relu_.default", "aten::relu_"}) {
+    for (Node& node : graph.nodes) {
+      if (node.op == OperatorId::relu) node.source_operator = name;
+    }
+    EXPECT_EQ(activation_peak(graph), kUnit) << name;
+  }
+  for (Node& node : graph.nodes) node.source_operator = "aten.__relu__.default";
+  EXPECT_EQ(activation_peak(graph), 2 * kUnit);
+}
+
+TEST(Liveness, AttentionOfAnotherRankWritesItsScoresTwice) {
+  for (const bool is_fused : {true, false}) {
+    const Shape shape = is_fused ? Shape{2, 3, 4, 8} : Shape{2, 3, 1, 4, 8};
+    GraphMaker make;
+    const TensorId q = make.input(shape);
+    const TensorId y =
+        make.node(OperatorId::scaled_dot_product_attention, {q, make.input(shape), make.input(shape)}, shape);
+    const std::int64_t rows = 2 * 3 * 4;
+    EXPECT_EQ(activation_peak(make.build({y})), rows * 8 * 4 + (is_fused ? rows * 4 : 2 * rows * 4 * 4));
+  }
+}
+
 TEST(Autograd, KeepsWhatBackwardNeedsAndNothingElse) {
   GraphMaker make;
   const TensorId x = make.input({2, 8});
@@ -189,6 +219,23 @@ TEST(Precision, AutocastKeepsTheHalfCopyOfAWeight) {
   // The input's copy (gone after the product), y and z in half, the weight's copy.
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{2 * 8 * 2, 2 * 16 * 2, 2 * 16 * 2, 16 * 8 * 2}));
   EXPECT_EQ(peak_of(plan.blocks, plan.num_steps).size_bytes, 16 * 8 * 2 + 2 * (2 * 16 * 2));
+}
+
+// The exponential is float32 under autocast; the product behind it reads it in half precision.
+TEST(Precision, AFusingRuntimeWritesHalvedWhatAllReadersWantHalved) {
+  GraphMaker make;
+  const TensorId x = make.input({2, 8});
+  const TensorId y = make.node(OperatorId::exp, {x}, {2, 8});
+  const TensorId z = make.node(OperatorId::linear, {y, make.weight({8, 8})}, {2, 8});
+  const Graph graph = make.build({z});
+  const auto peak = [&](std::string_view runtime) {
+    const MemoryPlan plan = plan_memory(graph, fuse(graph, runtime, "amp"), false);
+    return peak_of(plan.blocks, plan.num_steps).size_bytes;
+  };
+  const std::int64_t half = 2 * 8 * 2;
+  const std::int64_t weight = 8 * 8 * 2;                      // autocast's copy
+  EXPECT_EQ(peak("compiled"), half + weight + half);          // y, z
+  EXPECT_EQ(peak("eager"), 2 * half + half + weight + half);  // y and its copy
 }
 
 }  // namespace

@@ -110,6 +110,31 @@ TEST(Memory, AutogradNeedsMoreAndGrowsWithTheBatch) {
   EXPECT_EQ(estimate(small_network(16), "A100", "eager", "default", true).activations_peak_bytes, 16 * one);
 }
 
+// A chain whose tensors grow by 2 MiB: each needs a segment that no freed one is large enough for.
+Graph growing_network() {
+  GraphMaker make;
+  TensorId x = make.input({1, 20 << 18});
+  for (std::int64_t mib = 22; mib <= 60; mib += 2) {
+    x = make.node(OperatorId::concat, {x, make.input({1, 2 << 18})}, {1, mib << 18}, {{"axis", std::int64_t{1}}});
+  }
+  return make.build({x});
+}
+
+TEST(Memory, HandsCachedSegmentsBackWhereTheDeviceIsTooSmallForThem) {
+  const Graph graph = growing_network();
+  const Kernels kernels = fuse(graph, "eager", "fp32");
+  const Device& row = device("A100");
+  const MemoryEstimate free = estimate_memory(graph, kernels, row);
+  const double live = free.total_bytes - free.allocator_bytes;
+  ASSERT_GT(free.allocator_bytes, 1.5 * free.activations_peak_bytes);  // the rule is of use here
+  const double capacity = live / 0.8;
+  const MemoryEstimate squeezed = estimate_memory(graph, kernels, row, {.capacity_bytes = capacity});
+  EXPECT_LE(squeezed.total_bytes, capacity);
+  EXPECT_GE(squeezed.total_bytes, live);
+  // Less than what lives at one time is not enough, and is not said to be.
+  EXPECT_EQ(estimate_memory(graph, kernels, row, {.capacity_bytes = 0.9 * live}).total_bytes, free.total_bytes);
+}
+
 TEST(Memory, ACpuReservesNothingAhead) {
   const MemoryEstimate m = estimate(small_network(4), "Xeon Gold 6240");
   EXPECT_EQ(m.allocator_bytes, 0);

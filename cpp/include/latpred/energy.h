@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "latpred/device.h"
@@ -17,6 +18,9 @@ struct EnergyEstimate {
   double lower_j = 0;               // idle power x latency (the partition's share)
   double upper_j = 0;               // power limit x latency (the partition's share)
   double power_log_half_width = 0;  // of mean_power_w: an 80 % interval on the log scale
+  // Where mean_power_w comes from: "fitted" on the board whose power was fitted and for what ran there, "extrapolated"
+  // on that board for anything else, "modelled" elsewhere.
+  std::string_view provenance;
 };
 
 // `kernel_s` [K]: predicted seconds of each kernel row, repeats included; `latency_s`: the whole call, host waits

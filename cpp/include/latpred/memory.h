@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct MemoryEstimate {
 
 struct MemoryRequest {
   bool autograd = false;  // keep what a backward pass would need
+  // What the process may take of the device; nothing: all of its memory. A caching allocator that reaches it hands back
+  // what it only keeps for later before it fails.
+  std::optional<double> capacity_bytes = {};
 };
 
 [[nodiscard]] MemoryEstimate estimate_memory(const Graph& graph, const Kernels& kernels, const Device& device,

@@ -1,5 +1,8 @@
 #include "allocator.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace latpred {
 namespace {
 
@@ -60,8 +63,23 @@ CachingAllocator::Handle CachingAllocator::take_free_block(std::int64_t size_byt
 }
 
 CachingAllocator::Handle CachingAllocator::reserve_segment(std::int64_t size_bytes, bool is_small) {
+  if (reserved_bytes_ > limit_bytes_ - size_bytes) release_free_segments();
   reserved_bytes_ += size_bytes;
+  peak_reserved_bytes_ = std::max(peak_reserved_bytes_, reserved_bytes_);
   return new_block({.size_bytes = size_bytes, .is_small = is_small});
+}
+
+void CachingAllocator::release_free_segments() {
+  for (Pool* free_blocks : {&small_, &large_}) {
+    for (auto entry = free_blocks->begin(); entry != free_blocks->end();) {
+      const auto [size_bytes, handle] = *entry;
+      const bool is_whole_segment = blocks_[handle].previous == kNothing && blocks_[handle].next == kNothing;
+      entry = is_whole_segment ? free_blocks->erase(entry) : std::next(entry);
+      if (!is_whole_segment) continue;
+      reserved_bytes_ -= size_bytes;
+      unused_.push_back(handle);
+    }
+  }
 }
 
 void CachingAllocator::split(Handle handle, std::int64_t size_bytes) {

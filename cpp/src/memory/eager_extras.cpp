@@ -109,11 +109,21 @@ void max_pool(const EagerNode& eager, Extras& extras) {
   pooled_indices(eager, extras);
 }
 
-// Flash attention: the log of each row's sum of exponentials. Queries are [B, heads, L, E].
+// Flash attention: the log of each row's sum of exponentials. Queries are [B, heads, L, E]. Those of another rank go to
+// products of matrices, which write the scores twice, before and behind the softmax, and in float32 from half
+// precision.
 void attention(const EagerNode& eager, Extras& extras) {
+  constexpr std::size_t kFusedRank = 4;
   const Shape& query = eager.input(0).shape;
   if (query.empty()) return;
-  extras.push_back({product(query.begin(), query.end() - 1) * kFloatBytes, true});
+  const std::int64_t rows = product(query.begin(), query.end() - 1);
+  if (query.size() == kFusedRank || eager.is_recorded()) {
+    extras.push_back({rows * kFloatBytes, true});
+    return;
+  }
+  const Shape& key = eager.input(1).shape;
+  const std::int64_t scores = key.size() < 2 ? 0 : rows * key[key.size() - 2] * kFloatBytes;
+  for (int copy = 0; copy < 2; ++copy) extras.push_back({scores});
 }
 
 // torch.nn.functional.softsign is x / (1 + |x|), operator by operator.

@@ -12,6 +12,17 @@
 namespace latpred {
 namespace {
 
+// PyTorch's mark of an operator that writes into its first input: "aten.relu_.default", "aten::relu_".
+bool is_in_place(std::string_view source_operator) {
+  constexpr std::string_view kLibrary = "aten";
+  if (source_operator.substr(0, kLibrary.size()) != kLibrary) return false;
+  source_operator.remove_prefix(kLibrary.size());
+  const std::size_t start = source_operator.find_first_not_of(".:");
+  if (start == std::string_view::npos) return false;
+  const std::string_view name = source_operator.substr(start, source_operator.find('.', start) - start);
+  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
 class Planner {
  public:
   Planner(const Graph& graph, const Kernels& kernels, bool autograd)
@@ -47,7 +58,48 @@ class Planner {
     for (std::int32_t step = 0; step < plan_.num_steps; ++step) {
       for (const NodeId position : kernels_.rows[step].members) step_of_[position] = step;
     }
+    follow_aliases();
+    if (runtime_.fuses) find_written_halved();
     gradient_ = autograd_ ? find_gradients(graph_) : std::vector<bool>(graph_.tensors.size(), false);
+  }
+
+  // Which tensor owns the memory of each: of views their base, of what works in place its first input. With autograd
+  // some of those clone their input, and none is taken for an alias.
+  void follow_aliases() {
+    base_ = views_.base;
+    for (const Node& node : graph_.nodes) {
+      for (const TensorId id : node.outputs) {
+        if (id != kAbsent) base_[id] = base_[base_[id]];
+      }
+      if (!runtime_.fuses && !autograd_ && works_in_place(node)) base_[node.outputs[0]] = base_[node.inputs[0]];
+    }
+  }
+
+  // A runtime that fuses casts where a tensor is written: one that all its readers want halved never exists whole.
+  void find_written_halved() {
+    std::vector<std::int32_t> reads(graph_.tensors.size());
+    std::vector<std::int32_t> casts(graph_.tensors.size());
+    for (std::size_t position = 0; position < graph_.nodes.size(); ++position) {
+      for (const TensorId id : graph_.nodes[position].inputs) {
+        if (id != kAbsent) ++reads[id];
+      }
+      for (const TensorId id : storage_.casts[position]) ++casts[id];
+    }
+    for (const TensorId id : graph_.outputs) ++reads[id];
+    written_halved_.resize(graph_.tensors.size());
+    for (std::size_t id = 0; id < reads.size(); ++id) {
+      written_halved_[id] = reads[id] > 0 && reads[id] == casts[id] && !graph_.tensors[id].is_weight();
+    }
+  }
+
+  [[nodiscard]] bool is_written_halved(TensorId id) const { return !written_halved_.empty() && written_halved_[id]; }
+
+  [[nodiscard]] bool works_in_place(const Node& node) const {
+    if (!is_in_place(node.source_operator) || node.inputs.empty() || node.outputs.size() != 1) return false;
+    const TensorId from = node.inputs[0];
+    const TensorId to = node.outputs[0];
+    return from != kAbsent && to != kAbsent && graph_.tensors[from].shape == graph_.tensors[to].shape &&
+           storage_.tensor_bits[from] == storage_.tensor_bits[to] && !graph_.tensors[from].is_weight();
   }
 
   [[nodiscard]] EagerNode eager(NodeId position) const {
@@ -81,13 +133,13 @@ class Planner {
       if (step < 0) continue;
       const Node& node = graph_.nodes[position];
       for (const TensorId id : node.inputs) {
-        if (id != kAbsent) read(views_.base[id], step, made_in[views_.base[id]] != step);
+        if (id != kAbsent) read(base_[id], step, made_in[base_[id]] != step);
       }
       for (const TensorId id : node.outputs) {
-        if (id != kAbsent && views_.base[id] == id) made_in[id] = step;
+        if (id != kAbsent && base_[id] == id) made_in[id] = step;
       }
     }
-    for (const TensorId id : graph_.outputs) read(views_.base[id], last_step(), true);
+    for (const TensorId id : graph_.outputs) read(base_[id], last_step(), true);
     if (!autograd_) return;
     for (NodeId position = 0; position < std::ssize(graph_.nodes); ++position) {
       if (step_of_[position] >= 0) follow_saved(position);
@@ -103,7 +155,7 @@ class Planner {
     const EagerNode node = eager(position);
     for (const TensorId id : saved_tensors(node)) {
       if (was_copied(position, id)) continue;  // the copy is kept instead
-      const TensorId base = views_.base[id];
+      const TensorId base = base_[id];
       if (!runtime_.fuses || leaves_row_[base]) {
         read(base, last_step(), true);
         continue;
@@ -111,7 +163,7 @@ class Planner {
       // What never was in memory is computed again from what came into its row.
       for (const NodeId member : kernels_.rows[step_of_[position]].members) {
         for (const TensorId input : graph_.nodes[member].inputs) {
-          if (input != kAbsent && leaves_row_[views_.base[input]]) read(views_.base[input], last_step(), true);
+          if (input != kAbsent && leaves_row_[base_[input]]) read(base_[input], last_step(), true);
         }
       }
     }
@@ -133,8 +185,12 @@ class Planner {
     add_casts(position, step, is_recorded);
     for (const TensorId id : node.outputs) {
       if (id == kAbsent) continue;
+      if (base_[id] != id) continue;
       const bool stays_inside = runtime_.fuses && last_read_[id] >= 0 && !leaves_row_[id];
-      if (!stays_inside) add_block(size_bytes(id), step, std::max(step, last_read_[id]));
+      const std::int64_t size = is_written_halved(id)
+                                    ? stored_bytes(graph_.tensors[id], bits_after_cast(storage_.tensor_bits[id]))
+                                    : size_bytes(id);
+      if (!stays_inside) add_block(size, step, std::max(step, last_read_[id]));
     }
     if (runtime_.fuses) return;
     for (const EagerExtra& extra : eager_extras(as_eager)) {
@@ -146,6 +202,7 @@ class Planner {
   // backward needs it.
   void add_casts(NodeId position, std::int32_t step, bool is_recorded) {
     for (const TensorId id : storage_.casts[position]) {
+      if (is_written_halved(id)) continue;
       const bool is_weight = graph_.tensors[id].is_weight();
       if (is_weight) {
         if (std::find(cached_weights_.begin(), cached_weights_.end(), id) != cached_weights_.end()) continue;
@@ -171,6 +228,8 @@ class Planner {
   const Storage& storage_;
   const ViewInfo& views_;
   const bool autograd_;
+  std::vector<TensorId> base_;           // [tensors] the tensor whose memory each lies in
+  std::vector<bool> written_halved_;     // [tensors]; empty: none is
   std::vector<std::int32_t> step_of_;    // [nodes] the row that executes it; -1: none, it is a view
   std::vector<bool> gradient_;           // [tensors]
   std::vector<std::int32_t> last_read_;  // [tensors] of the memory that each owns
