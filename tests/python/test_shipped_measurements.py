@@ -4,7 +4,7 @@ import json
 
 import latpred
 import pytest
-from latpred.datasets import recipe, shipped
+from latpred.datasets import assemble, recipe, shipped
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.rows import COLUMNS, Row
 from latpred.fitting.split import TEST, part_of_family
@@ -44,6 +44,20 @@ def test_rows_are_whole(table):
         assert (table[column] != "").all()
 
 
+def test_checks_are_no_rows_of_the_table(table):
+    checks = pd.read_parquet(FOLDER / shipped.CHECKS_FILE)
+    assert len(checks) > 0
+    assert list(checks.columns) == list(COLUMNS)
+    assert not set(checks.id) & set(table.id)
+
+
+def test_what_was_dropped_has_its_reason(table):
+    dropped = pd.read_csv(FOLDER / shipped.DROPPED_FILE)
+    assert set(dropped.reason) == {assemble.CANNOT_BE_REBUILT, assemble.NOT_AS_STATED}
+    assert (dropped.detail != "").all()
+    assert not set(dropped.id) & set(table.id)
+
+
 def test_ids_are_those_of_the_rows(table):
     fields = [name for name in COLUMNS if name != "id"]
     for record in table.sample(2000, random_state=0).to_dict("records"):
@@ -58,9 +72,11 @@ def test_every_name_is_in_the_tables(table):
 
 def test_sources_and_licences_are_in_the_readme(table):
     lines = (FOLDER / "README.md").read_text().splitlines()
-    for source, licence in set(zip(table.source, table.licence, strict=True)):
-        name, commit = source.split()
-        assert any(f"/{name}]" in line and commit in line and licence in line for line in lines), source
+    both = pd.concat([table, pd.read_parquet(FOLDER / shipped.CHECKS_FILE)])
+    for sources, licence in set(zip(both.source, both.licence, strict=True)):
+        for source in sources.split(", "):
+            name, commit = source.split()
+            assert any(f"/{name}]" in line and commit in line and licence in line for line in lines), source
 
 
 def test_the_archive_holds_what_the_rows_need(table, cache):
@@ -72,11 +88,17 @@ def test_networks_are_rebuilt_at_their_batches(table, cache):
     kinds = table.assign(kind=[recipe.parse(text).kind for text in table.recipe])
     chosen = kinds.drop_duplicates("recipe").groupby("kind").sample(SAMPLED, replace=True, random_state=0)
     for row in chosen.itertuples():
-        graph, doubled = (cache.graph(row.recipe, batch) for batch in (row.batch, 2 * row.batch))
-        assert len(graph) > 0
-        assert graph.macs > 0 or row.kind == "op"
-        assert doubled.macs == pytest.approx(2 * graph.macs), row.recipe
-        assert doubled.num_parameters == graph.num_parameters
+        graphs = [cache.graph(row.recipe, count * row.batch) for count in (1, 2, 3)]
+        macs = [graph.macs for graph in graphs]
+        assert macs[0] > 0 or row.kind == "op"
+        # Affine, not proportional: tables of positions are computed once for all items.
+        assert macs[2] - macs[1] == pytest.approx(macs[1] - macs[0]), row.recipe
+        assert len({graph.num_parameters for graph in graphs}) == 1
+
+
+def test_every_kind_of_recipe_is_on_the_page(table):
+    page = (REPOSITORY / "docs" / "datasets.md").read_text()
+    assert [kind for kind in {recipe.parse(text).kind for text in table.recipe} if f"`{kind}`" not in page] == []
 
 
 def test_quick_networks_are_many_families_and_none_of_the_test_part(table):
