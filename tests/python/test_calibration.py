@@ -98,7 +98,7 @@ def test_two_batches_tell_kernels_from_the_host():
     assert set(calibration.tried) >= {"scale + host"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(
     kernels=st.floats(0.3, 3),
     host=st.floats(0.4, 3),
@@ -106,14 +106,14 @@ def test_two_batches_tell_kernels_from_the_host():
     wild=st.one_of(st.none(), st.floats(5, 20)),
 )
 def test_kernels_and_host_are_recovered_whatever_they_are(kernels, host, networks, wild):
-    """Where launches still take a noticeable share at batch 1; one row of all may be far off."""
+    """Where launches take a share at batch 1; one row of six and more may be far off."""
     rows = with_other_host(sorted(networks), [1, 16, 128], "A100", kernels, host)
     if wild is not None:
         rows[1] = (*rows[1][:2], rows[1][2] * wild)
     calibration = latpred.calibrate(rows, device="A100")
     for graph, batch, seconds in with_other_host(["timm:resnet18@224"], [1, 128], "A100", kernels, host):
         predicted = latpred.predict(graph=graph, device="A100", batch=batch, calibration=calibration)
-        assert predicted.latency_s == pytest.approx(seconds, rel=0.05)
+        assert predicted.latency_s == pytest.approx(seconds, rel=0.02 if wild is None else 0.1)
 
 
 def test_two_rows_of_one_network_are_enough_for_both():
@@ -362,6 +362,10 @@ def test_repeated_timings_are_one_with_a_spread():
         ([{"batch": 1, "seconds": 1}], "exactly one of graph, path, model"),
         ([(RESNET50, 32, 0)], "seconds must be a positive number, got 0"),
         ([(RESNET50, 32, float("inf"))], "seconds must be a positive number, got inf"),
+        (
+            [{"path": RESNET50, "batch": 1, "seconds": 1, "spread": "2 %"}],
+            "spread must be a positive number, got '2 %'",
+        ),
         ([(RESNET50, 1.5, 1)], "batch must be an integer >= 1, got 1.5"),
         ([(RESNET50, 1, 1), ("missing.onnx", 1, 1)], "row 2: .*missing.onnx"),
         ([("timm:resnet51@224", 1, 1)], "did you mean 'timm:resnet50@224'"),

@@ -52,6 +52,7 @@ _GROUPS_FOR_CHOICE = 3  # below, there is too little to compare levels by
 _MAX_FOLDS = 20
 _HOST_MATTERS = 0.2  # difference in the host's share of log-latency that tells host and kernels apart
 _WORTH_IT = 0.002  # of mean error: what a richer level must bring, below what timings are good for
+_CLEARLY = 0.8  # share of the error that a simpler level must get along with to be taken instead
 _CLIPPED_ERROR = 0.5  # what an outlier adds to the error that levels are compared by
 _NORMAL_80 = 1.2816
 _PRIOR_ROWS = 3  # timings that the predictor's own record weighs as much as, in the spread that is left
@@ -193,8 +194,27 @@ class Choice:
     reason: str
 
 
+def _score(residuals: Array) -> float:
+    """The mean error, an outlier counted as far and no farther."""
+    return float(np.mean(np.minimum(np.abs(residuals), _CLIPPED_ERROR)))
+
+
+def _best(levels: Sequence[Level], score: Mapping[str, float]) -> tuple[Level, str]:
+    """The level to take, and why. Rows that can tell kernels from the host are taken at their word unless left-out
+    networks speak clearly against it: few rows make the comparison noisy, and an unfitted host costs more."""
+    chosen = next((level for level in levels if level.active == (SCALE, HOST)), levels[0])
+    simpler, richer = levels[: levels.index(chosen)], levels[levels.index(chosen) + 1 :]
+    for level in simpler:
+        if score[level.name] < _CLEARLY * score[chosen.name]:
+            chosen = level
+    for level in richer:
+        if score[level.name] < score[chosen.name] - _WORTH_IT:
+            chosen = level
+    return chosen, "best" if score[chosen.name] <= min(score.values()) else "as good as any"
+
+
 def choose(design: Design, log_measured: Array, groups: Sequence[object]) -> Choice:
-    """Fits at the level that predicts left-out networks best, the simplest where they are as good."""
+    """Fits at the level that the rows allow and that left-out networks speak for."""
     levels = levels_for(design)
     num_groups = len(set(groups))
     tried: dict[str, CalibrationError] = {}
@@ -208,17 +228,9 @@ def choose(design: Design, log_measured: Array, groups: Sequence[object]) -> Cho
     elif num_groups < _GROUPS_FOR_CHOICE:
         chosen, reason = levels[-1], "rows with and without the host's share; too few networks to compare levels by"
     else:
-        score = {
-            name: float(np.mean(np.minimum(np.abs(answer - log_measured), _CLIPPED_ERROR)))
-            for name, answer in answers.items()
-        }
-        chosen = levels[0]
-        for level in levels[1:]:
-            if score[level.name] < score[chosen.name] - _WORTH_IT:
-                chosen = level
+        chosen, reason = _best(levels, {name: _score(answer - log_measured) for name, answer in answers.items()})
         others = ", ".join(f"{level.name} {tried[level.name]}" for level in levels if level is not chosen)
-        is_best = score[chosen.name] <= min(score.values())
-        reason = f"{'best' if is_best else 'as good as any'} on networks left out ({others})"
+        reason = f"{reason} on networks left out ({others})"
     return Choice(chosen, fit(design, log_measured, chosen), answers.get(chosen.name), tried, reason)
 
 

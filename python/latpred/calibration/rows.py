@@ -159,7 +159,7 @@ def _timing(row: Any, load: _Loader) -> Timing:
             raise InvalidArgumentError(_core.unknown_name_message("column", str(key), list(_KEYS)))
     kind, unit = _one_of(row, _NETWORK_KEYS), _one_of(row, _SECONDS_PER_UNIT)
     seconds = _positive(unit, row[unit]) * _SECONDS_PER_UNIT[unit]
-    spread = None if "spread" not in row else float(row["spread"])
+    spread = None if "spread" not in row else _positive("spread", row["spread"])
     batch = None if "batch" not in row else _batch(row["batch"])
     if batch is None and kind != "graph":
         raise InvalidArgumentError(f"batch is missing: how many items the call of {row[kind]!r} had")
