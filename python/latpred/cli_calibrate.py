@@ -13,8 +13,9 @@ from latpred.cli_output import console, count, print_pairs, print_table
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from latpred._core import PredictRequest
     from latpred.calibration import Calibration
+    from latpred.calibration.probes import Probe
+    from latpred.tables import Table
 
 _DEFAULT_DEVICE = "A100"  # of --probe, as of predict
 
@@ -89,7 +90,7 @@ def _finish(options: argparse.Namespace, calibration: Calibration) -> None:
         screen.print(f"written: {path}")
 
 
-def _probes(options: argparse.Namespace, device: str) -> tuple[Any, PredictRequest]:
+def _probes(options: argparse.Namespace, device: str) -> Table[Probe]:
     from latpred.calibration.probes import DEFAULT_COUNT, choose_probes
     from latpred.request import make_request
 
@@ -104,12 +105,12 @@ def _probes(options: argparse.Namespace, device: str) -> tuple[Any, PredictReque
         mig_rule="memory",
         strict=False,
     )
-    return choose_probes(request, api.session(), options.probe or DEFAULT_COUNT), request
+    return choose_probes(request, api.session(), options.probe or DEFAULT_COUNT)
 
 
 def _list(options: argparse.Namespace) -> None:
     device = options.device or _DEFAULT_DEVICE
-    probes, _ = _probes(options, device)
+    probes = _probes(options, device)
     if options.out or options.save:
         raise InvalidArgumentError("--out and --save keep a calibration; --probe without --run makes none")
     if options.json:
@@ -126,6 +127,20 @@ def _list(options: argparse.Namespace) -> None:
         writer.writerow([probe.network, probe.batch, ""])
 
 
+def _device_here(asked: str | None, vendor_name: str) -> str:
+    """The table's name of this machine's GPU; what was asked for decides where the table does not know the vendor's."""
+    name = None if asked is None else api.devices()[asked].name
+    try:
+        here = api.devices()[vendor_name].name
+    except InvalidArgumentError as error:
+        if name is None:
+            raise InvalidArgumentError(f"{error}; --device says which one this machine's GPU is") from error
+        return name
+    if name not in (None, here):
+        raise InvalidArgumentError(f"--device {asked} was asked for, and this machine's GPU is {here}")
+    return here
+
+
 def _run(options: argparse.Namespace) -> None:
     from latpred.calibration import timing
     from latpred.calibration.probes import time_probe
@@ -138,10 +153,8 @@ def _run(options: argparse.Namespace) -> None:
                 f"--run times eager calls with their input on a whole device, got --{name.replace('_', '-')} {found}"
             )
     clock, fingerprint = timing.cuda_clock(), timing.cuda_fingerprint()
-    here = api.devices()[timing.cuda_device_name()].name
-    if options.device is not None and api.devices()[options.device].name != here:
-        raise InvalidArgumentError(f"--device {options.device} was asked for, and this machine's GPU is {here}")
-    probes, _ = _probes(options, here)
+    here = _device_here(options.device, timing.cuda_device_name())
+    probes = _probes(options, here)
     rows = []
     for position, probe in enumerate(probes, 1):
         rows.append(time_probe(probe, clock, options.precision))

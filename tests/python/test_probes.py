@@ -198,6 +198,14 @@ def test_probes_are_run_and_calibrated(gpu, capsys, tmp_path):
     assert all(record.spread is not None for record in calibration.records)
 
 
+def test_a_gpu_that_the_table_does_not_know_needs_a_device(gpu, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(timing, "cuda_device_name", lambda: "Tesla T4 of another board")
+    assert main(["calibrate", "--probe", "2", "--run"]) == 2
+    assert "--device says which one this machine's GPU is" in capsys.readouterr().err
+    assert main(["calibrate", "--probe", "2", "--run", "--device", "T4", "--out", str(tmp_path / "t4.json")]) == 0
+    assert latpred.calibration.load_calibration(tmp_path / "t4.json").device == "T4"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
