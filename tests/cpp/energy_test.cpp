@@ -83,6 +83,19 @@ TEST(Energy, SaysWhereItsPowerComesFrom) {
   EXPECT_EQ(estimate(one(other, 5e-4), "H200")->provenance, "extrapolated");
 }
 
+TEST(Energy, IsKnownNoBetterThanPowerOrTime) {
+  EnergyEstimate energy;
+  energy.provenance = "fitted";
+  EXPECT_EQ(energy_provenance(energy, "measured"), "fitted");
+  EXPECT_EQ(energy_provenance(energy, "interpolated"), "interpolated");
+  EXPECT_EQ(energy_provenance(energy, "modelled"), "modelled");
+  energy.provenance = "extrapolated";
+  EXPECT_EQ(energy_provenance(energy, "fitted"), "extrapolated");
+  EXPECT_EQ(energy_provenance(energy, "modelled"), "modelled");
+  energy.provenance = "modelled";
+  EXPECT_EQ(energy_provenance(energy, "fitted"), "modelled");
+}
+
 TEST(Energy, IntervalWidensOnOtherBoardsAndWithTheTimeInOtherKernels) {
   Call call = one(product(4096, 4096, 4096), 3e-4);
   const double fitted = estimate(call, "H200")->power_log_half_width;

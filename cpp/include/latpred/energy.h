@@ -29,4 +29,7 @@ struct EnergyEstimate {
                                                             const std::vector<double>& kernel_s, double latency_s,
                                                             const Device& device, const Partition& partition);
 
+// Energy is power times time, and known no better than either.
+[[nodiscard]] std::string_view energy_provenance(const EnergyEstimate& estimate, std::string_view latency_provenance);
+
 }  // namespace latpred

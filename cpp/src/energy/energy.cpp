@@ -1,6 +1,7 @@
 #include "latpred/energy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -92,6 +93,13 @@ std::optional<EnergyEstimate> estimate_energy(const Kernels& kernels, const Feat
   estimate.power_log_half_width = power_log_half_width(device, other_share);
   estimate.provenance = power_provenance(device, partition, other_share);
   return estimate;
+}
+
+std::string_view energy_provenance(const EnergyEstimate& estimate, std::string_view latency_provenance) {
+  constexpr std::array<std::string_view, 5> kFromBestToWorst{"measured", "fitted", "interpolated", "extrapolated",
+                                                             "modelled"};
+  return *std::max(std::find(kFromBestToWorst.begin(), kFromBestToWorst.end() - 1, estimate.provenance),
+                   std::find(kFromBestToWorst.begin(), kFromBestToWorst.end() - 1, latency_provenance));
 }
 
 }  // namespace latpred

@@ -211,7 +211,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   if (result.energy) {
     result.energy_interval_j =
         energy_interval(*result.energy, result.latency_interval_s, result.latency_s, interval.log_half_width);
-    result.energy_provenance = "modelled";
+    result.energy_provenance = energy_provenance(*result.energy, result.latency_provenance);
   }
   result.mig_profile = pick_mig_profile(run.device, request.mig_rule, result.memory, result.memory_interval_bytes);
   if (request.strict) refuse_outside_evidence(result);
