@@ -34,6 +34,10 @@ bool runs_matrix_product(const Kernel& kernel) {
   return std::find(kMatrixKinds.begin(), kMatrixKinds.end(), kernel.kind) != kMatrixKinds.end();
 }
 
+bool is_product(const Kernel& kernel) {
+  return runs_matrix_product(kernel) && kernel.m > 0 && kernel.n > 0 && kernel.gemm_batch > 0;
+}
+
 bool uses_tensor_cores(const Kernel& kernel, const Device& device) {
   if (!runs_matrix_product(kernel) || device.tensor_cores.value_or(0) <= 0) return false;
   const auto row =

@@ -5,6 +5,8 @@
 namespace latpred {
 
 [[nodiscard]] bool runs_matrix_product(const Kernel& kernel);
+// The same, and its sizes are known.
+[[nodiscard]] bool is_product(const Kernel& kernel);
 
 // Whether the kernel's arithmetic has units of its own on `device`, beyond the general ones.
 [[nodiscard]] bool uses_tensor_cores(const Kernel& kernel, const Device& device);

@@ -50,7 +50,9 @@ Tiling choose_tiling(const Kernel& kernel, bool tensor_cores, double sms) {
     best.tiles = count;
     best.waves = waves;
     best.wave_efficiency = count / (waves * sms);
-    best.tile_efficiency = kernel.gemm_batch * kernel.m * kernel.n / (count * area);
+    const double elements = kernel.gemm_batch * kernel.m * kernel.n;
+    best.tile_efficiency = elements / (count * area);
+    best.time_factor = cost * sms / elements;
   }
   return best;
 }

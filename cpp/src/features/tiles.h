@@ -10,6 +10,7 @@ struct Tiling {
   double waves = 0;            // rounds of one tile for each SM
   double wave_efficiency = 1;  // share of the waves' slots that hold a tile
   double tile_efficiency = 1;  // share of the tiles' area that is output
+  double time_factor = 1;      // >= 1: over the time at full rate, were nothing rounded up
 };
 
 // The output tile that loses least on `sms` SMs, as the libraries' heuristics choose.

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "latpred/device.h"
+#include "latpred/kernel.h"
+#include "latpred/partition.h"
+#include "latpred/runtime.h"
+
+namespace latpred {
+
+// The units whose speed differs between a device and its data sheet.
+enum class ComputeUnits : std::uint8_t { general = 0, matrix = 1 };
+inline constexpr std::size_t kNumComputeUnits = 2;
+
+// The libraries whose versions differ.
+enum class KernelLibrary : std::uint8_t { convolution = 0, product = 1, none = 2 };
+inline constexpr std::size_t kNumKernelLibraries = 3;
+
+// Physics of one kernel on a part of a device, as the predictor kernel_residual starts from it. Seconds and bytes of
+// one execution.
+struct KernelTerms {
+  double compute_s = 0;         // flops / sustained peak
+  double wave_factor = 1;       // >= 1: time by whole waves of the tile that suits best, over compute_s
+  double activation_bytes = 0;  // read and written
+  double weight_bytes = 0;
+  double bandwidth_bytes_per_s = 0;
+  double l2_bytes = 0;
+  // What no kernel goes below: peak and bandwidth with a margin, Winograd's saved multiplications, bytes that L2 holds.
+  double least_compute_s = 0;
+  double least_memory_s = 0;
+  CostKind kind = CostKind::other;
+  ComputeUnits units = ComputeUnits::general;
+  KernelLibrary library = KernelLibrary::none;
+};
+[[nodiscard]] KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Partition& partition);
+
+// A named number of KernelTerms, for a fit.
+struct TermRow {
+  std::string_view name;
+  std::string_view unit;
+  double (*value)(const KernelTerms&);
+};
+[[nodiscard]] const std::vector<TermRow>& term_rows();
+
+// What the learnt efficiency of a kernel may depend on. No partition, and of the device only which units it has: so
+// latency falls with SMs, bandwidth and peak by construction.
+struct KernelInRuntime {
+  const Kernel& kernel;
+  const Device& device;
+  const Runtime& runtime;
+  bool channels_last = false;  // activations lie in memory as NHWC
+};
+
+// An input of the learnt efficiency: independent of the batch, so that latency grows with it. Append only.
+struct TermColumn {
+  std::string name;
+  std::string_view unit;
+  std::string_view description;
+  double (*compute)(const KernelInRuntime&, std::size_t id);
+  std::size_t id = 0;  // of a one-hot column
+};
+[[nodiscard]] const std::vector<TermColumn>& term_columns();
+
+// Writes the [F] inputs of one kernel, F = term_columns().size().
+void fill_term_columns(const KernelInRuntime& input, double* values);
+
+}  // namespace latpred

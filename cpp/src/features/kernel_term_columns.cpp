@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "latpred/kernel_terms.h"
+#include "latpred/text.h"
+#include "physics.h"
+
+namespace latpred {
+namespace {
+
+using In = const KernelInRuntime&;
+
+// Ratios beyond these say no more than that one side is negligible.
+constexpr double kLowestIntensity = -6;
+constexpr double kHighestIntensity = 14;
+constexpr double kLargestInOut = 6;
+// Of flops where a kernel has none.
+constexpr double kNoFlops = 1e-9;
+
+constexpr std::array kConvolutions{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped,
+                                   CostKind::conv_depthwise};
+
+double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
+double is_multiple(double size, double step) { return size > 0 && std::fmod(size, step) == 0 ? 1 : 0; }
+double used_share(double size, double step) { return size > 0 ? size / (std::ceil(size / step) * step) : 1; }
+
+// Kinds whose products have rows of their own: elsewhere m grows with the batch.
+bool has_own_rows(In in) { return in.kernel.kind == CostKind::batch_matmul || in.kernel.kind == CostKind::attention; }
+double own_rows(In in) { return has_own_rows(in) ? in.kernel.m : 0; }
+double columns(In in) { return is_product(in.kernel) ? in.kernel.n : 0; }
+double depth(In in) { return is_product(in.kernel) ? in.kernel.k : 0; }
+
+double intensity(In in, std::size_t) {
+  const double bytes = in.kernel.bytes_in + in.kernel.bytes_out;
+  return std::clamp(std::log2(std::max(in.kernel.flops, kNoFlops) / std::max(bytes, 1.0)), kLowestIntensity,
+                    kHighestIntensity);
+}
+double in_over_out(In in, std::size_t) {
+  return std::clamp(std::log2(std::max(in.kernel.bytes_in, 1.0) / std::max(in.kernel.bytes_out, 1.0)), -kLargestInOut,
+                    kLargestInOut);
+}
+Arithmetic executed(In in) {
+  const bool falls_back = runs_matrix_product(in.kernel) && !has_units(in.device, in.kernel.arithmetic);
+  return falls_back ? Arithmetic::fp32 : in.kernel.arithmetic;
+}
+double channels_last(In in, std::size_t) {
+  return in.channels_last &&
+                 std::find(kConvolutions.begin(), kConvolutions.end(), in.kernel.kind) != kConvolutions.end()
+             ? 1
+             : 0;
+}
+
+// Runtimes that do something else with the same kernels than eager launches do.
+constexpr std::array<std::string_view, 2> kOtherRuntimes{"compiled", "tensorrt"};
+
+std::vector<TermColumn> make_columns() {
+  std::vector<TermColumn> table{
+      {"n", "log2", "columns of the matrix product", [](In in, std::size_t) { return log2_size(columns(in)); }},
+      {"k", "log2", "inner size of the matrix product", [](In in, std::size_t) { return log2_size(depth(in)); }},
+      {"m", "log2", "rows of each product of a batch", [](In in, std::size_t) { return log2_size(own_rows(in)); }},
+      {"window", "log2", "elements of the window", [](In in, std::size_t) { return log2_size(in.kernel.window); }},
+      {"stride", "log2", "product of the strides", [](In in, std::size_t) { return log2_size(in.kernel.stride); }},
+      {"groups", "log2", "groups of the convolution", [](In in, std::size_t) { return log2_size(in.kernel.groups); }},
+      {"intensity", "log2", "flops over activation bytes", intensity},
+      {"in_over_out", "log2", "activation bytes read over written", in_over_out},
+      {"n_by_8", "0 or 1", "n is a multiple of 8", [](In in, std::size_t) { return is_multiple(columns(in), 8); }},
+      {"k_by_8", "0 or 1", "k is a multiple of 8", [](In in, std::size_t) { return is_multiple(depth(in), 8); }},
+      {"n_used_64", "share", "n over n rounded up to 64",
+       [](In in, std::size_t) { return used_share(columns(in), 64); }},
+      {"k_used_64", "share", "k over k rounded up to 64", [](In in, std::size_t) { return used_share(depth(in), 64); }},
+      {"m_by_8", "0 or 1", "m of each product of a batch is a multiple of 8",
+       [](In in, std::size_t) { return is_multiple(own_rows(in), 8); }},
+      {"masked", "0 or 1", "attention with a mask", [](In in, std::size_t) { return in.kernel.masked ? 1.0 : 0.0; }},
+      {"members", "log2", "operators of the group",
+       [](In in, std::size_t) { return log2_size(static_cast<double>(in.kernel.members.size())); }},
+      {"tensor_cores", "0 or 1", "runs on tensor cores",
+       [](In in, std::size_t) { return uses_tensor_cores(in.kernel, in.device) ? 1.0 : 0.0; }},
+      {"channels_last", "0 or 1", "a convolution on NHWC activations", channels_last},
+  };
+  for (std::size_t id = 0; id < kOtherRuntimes.size(); ++id) {
+    table.push_back({concat("runtime_", kOtherRuntimes[id]), "0 or 1", "executed by this runtime",
+                     [](In in, std::size_t id) { return in.runtime.name == kOtherRuntimes[id] ? 1.0 : 0.0; }, id});
+  }
+  for (std::size_t id = 0; id < kNumArithmetics; ++id) {
+    table.push_back({concat("arithmetic_", arithmetic_name(static_cast<Arithmetic>(id))), "0 or 1",
+                     "arithmetic that the device runs it at",
+                     [](In in, std::size_t id) { return static_cast<std::size_t>(executed(in)) == id ? 1.0 : 0.0; },
+                     id});
+  }
+  for (std::size_t id = 0; id < kNumCostKinds; ++id) {
+    table.push_back({concat("kind_", cost_kind_name(static_cast<CostKind>(id))), "0 or 1", "cost kind",
+                     [](In in, std::size_t id) { return static_cast<std::size_t>(in.kernel.kind) == id ? 1.0 : 0.0; },
+                     id});
+  }
+  return table;
+}
+
+}  // namespace
+
+const std::vector<TermColumn>& term_columns() {
+  static const std::vector<TermColumn> table = make_columns();
+  return table;
+}
+
+void fill_term_columns(const KernelInRuntime& input, double* values) {
+  for (const TermColumn& column : term_columns()) *values++ = column.compute(input, column.id);
+}
+
+}  // namespace latpred

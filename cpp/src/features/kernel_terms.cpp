@@ -1,0 +1,76 @@
+#include "latpred/kernel_terms.h"
+
+#include <algorithm>
+#include <array>
+
+#include "physics.h"
+#include "tiles.h"
+
+namespace latpred {
+namespace {
+
+// A margin for clocks above the data sheet's.
+constexpr double kSmallestInverse = 0.9;
+// Of 3 x 3 convolutions with stride 1 at float32: F(2x2, 3x3).
+constexpr double kWinogradSaving = 2.25;
+constexpr double kWinogradWindow = 9;
+// L2 moves two to four times what the memory does (A100 and H200: about three).
+constexpr double kL2BandwidthMultiple = 3;
+// Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB.
+constexpr double kUnknownL2Bytes = 4e6;
+
+constexpr std::array kConvolutions{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped};
+
+KernelLibrary library_of(const Kernel& kernel) {
+  if (std::find(kConvolutions.begin(), kConvolutions.end(), kernel.kind) != kConvolutions.end()) {
+    return KernelLibrary::convolution;
+  }
+  return is_product(kernel) ? KernelLibrary::product : KernelLibrary::none;
+}
+
+bool runs_winograd(const Kernel& kernel, const Device& device) {
+  return kernel.kind == CostKind::conv && kernel.window == kWinogradWindow && kernel.stride == 1 &&
+         (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
+}
+
+}  // namespace
+
+KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Partition& partition) {
+  KernelTerms terms;
+  terms.kind = kernel.kind;
+  terms.library = library_of(kernel);
+  const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
+  terms.units = is_product(kernel) && has_own_units ? ComputeUnits::matrix : ComputeUnits::general;
+  terms.compute_s = kernel.flops / sustained_peak(kernel, device, partition);
+  if (is_product(kernel)) {
+    terms.wave_factor = choose_tiling(kernel, uses_tensor_cores(kernel, device), partition.sms).time_factor;
+  }
+  terms.activation_bytes = kernel.bytes_in + kernel.bytes_out;
+  terms.weight_bytes = kernel.weight_bytes;
+  terms.bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
+  terms.l2_bytes = device.l2_bytes.value_or(kUnknownL2Bytes) * partition.l2_share;
+  terms.least_compute_s = kSmallestInverse * terms.compute_s / (runs_winograd(kernel, device) ? kWinogradSaving : 1);
+  const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
+  const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
+  terms.least_memory_s = kSmallestInverse * least_bytes / terms.bandwidth_bytes_per_s;
+  return terms;
+}
+
+const std::vector<TermRow>& term_rows() {
+  static const std::vector<TermRow> rows{
+      {"compute", "s", [](const KernelTerms& terms) { return terms.compute_s; }},
+      {"wave_factor", "1", [](const KernelTerms& terms) { return terms.wave_factor; }},
+      {"activation_bytes", "byte", [](const KernelTerms& terms) { return terms.activation_bytes; }},
+      {"weight_bytes", "byte", [](const KernelTerms& terms) { return terms.weight_bytes; }},
+      {"bandwidth", "byte/s", [](const KernelTerms& terms) { return terms.bandwidth_bytes_per_s; }},
+      {"l2_bytes", "byte", [](const KernelTerms& terms) { return terms.l2_bytes; }},
+      {"least_compute", "s", [](const KernelTerms& terms) { return terms.least_compute_s; }},
+      {"least_memory", "s", [](const KernelTerms& terms) { return terms.least_memory_s; }},
+      {"kind", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.kind); }},
+      {"units", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.units); }},
+      {"library", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.library); }},
+  };
+  return rows;
+}
+
+}  // namespace latpred

@@ -1,0 +1,144 @@
+#include "latpred/kernel_terms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "latpred/text.h"
+
+namespace latpred {
+namespace {
+
+constexpr double kMega = 1e6;
+
+Kernel product(double m, double n, double k, Arithmetic arithmetic) {
+  Kernel kernel;
+  kernel.kind = CostKind::matmul;
+  kernel.arithmetic = arithmetic;
+  kernel.gemm_batch = 1;
+  kernel.m = m;
+  kernel.n = n;
+  kernel.k = k;
+  kernel.flops = 2 * m * n * k;
+  kernel.bytes_in = 2 * m * k;
+  kernel.bytes_out = 2 * m * n;
+  kernel.weight_bytes = 2 * k * n;
+  return kernel;
+}
+
+Kernel stream(double bytes) {
+  Kernel kernel;
+  kernel.kind = CostKind::unary;
+  kernel.flops = bytes / 8;
+  kernel.bytes_in = bytes / 2;
+  kernel.bytes_out = bytes / 2;
+  return kernel;
+}
+
+KernelTerms terms(const Kernel& kernel, std::string_view device_name, std::string_view partition_name = "") {
+  const Device& on = device(device_name);
+  return kernel_terms(kernel, on, partition(on, partition_name));
+}
+
+std::vector<double> inputs(const Kernel& kernel, std::string_view device_name, bool channels_last = false) {
+  std::vector<double> values(term_columns().size());
+  fill_term_columns({kernel, device(device_name), runtime("eager"), channels_last}, values.data());
+  return values;
+}
+
+double input(const Kernel& kernel, std::string_view device_name, std::string_view name) {
+  const std::vector<double> values = inputs(kernel, device_name);
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (term_columns()[c].name == name) return values[c];
+  }
+  ADD_FAILURE() << "no column " << name;
+  return 0;
+}
+
+TEST(KernelTerms, OneMoreTileThanSmsTakesTwoWaves) {
+  // 128 x 256 tiles at full rate: one for each of the A100's 108 SMs, then one more.
+  const KernelTerms full = terms(product(108 * 128, 256, 1024, Arithmetic::bf16), "A100");
+  EXPECT_DOUBLE_EQ(full.wave_factor, 1);
+  const KernelTerms over = terms(product(108 * 128 + 1, 256, 1024, Arithmetic::bf16), "A100");
+  EXPECT_GT(over.wave_factor, 1.2);
+  EXPECT_DOUBLE_EQ(terms(stream(kMega), "A100").wave_factor, 1);
+}
+
+TEST(KernelTerms, SaysWhichUnitsAndWhichLibrary) {
+  Kernel kernel = product(64, 64, 64, Arithmetic::fp16);
+  EXPECT_EQ(terms(kernel, "A100").units, ComputeUnits::matrix);
+  EXPECT_EQ(terms(kernel, "A100").library, KernelLibrary::product);
+  EXPECT_EQ(terms(kernel, "P4").units, ComputeUnits::general);  // has no fp16 units worth the name
+  kernel.kind = CostKind::conv_1x1;
+  EXPECT_EQ(terms(kernel, "A100").library, KernelLibrary::convolution);
+  kernel.arithmetic = Arithmetic::fp32;
+  EXPECT_EQ(terms(kernel, "A100").units, ComputeUnits::general);
+  EXPECT_EQ(terms(stream(1), "A100").library, KernelLibrary::none);
+}
+
+TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {
+  const Device& on = device("A100");
+  const double l2 = *on.l2_bytes;
+  // Twice the L2: half of it may come from there, three times as quickly.
+  EXPECT_NEAR(terms(stream(2 * l2), "A100").least_memory_s, 0.9 * (l2 + l2 / 3) / on.bandwidth_bytes_per_s, 1e-15);
+  EXPECT_NEAR(terms(stream(l2), "A100").least_memory_s, 0.9 * l2 / 3 / on.bandwidth_bytes_per_s, 1e-15);
+  Kernel weights = stream(0);
+  weights.weight_bytes = kMega;  // read once: no L2 helps
+  EXPECT_NEAR(terms(weights, "A100").least_memory_s, 0.9 * kMega / on.bandwidth_bytes_per_s, 1e-15);
+  Kernel convolution = product(512, 64, 9 * 64, Arithmetic::fp32);
+  const KernelTerms plain = terms(convolution, "A100");
+  EXPECT_DOUBLE_EQ(plain.least_compute_s, 0.9 * plain.compute_s);
+  convolution.kind = CostKind::conv;
+  convolution.window = 9;
+  EXPECT_DOUBLE_EQ(terms(convolution, "A100").least_compute_s, 0.9 * plain.compute_s / 2.25);
+}
+
+TEST(KernelTerms, ASliceHasItsSharesOfEverything) {
+  const Kernel kernel = stream(kMega);
+  const KernelTerms whole = terms(kernel, "A100");
+  const KernelTerms slice = terms(kernel, "A100", "1g.5gb");
+  EXPECT_NEAR(slice.compute_s / whole.compute_s, 108.0 / 14, 1e-9);
+  EXPECT_DOUBLE_EQ(slice.l2_bytes, whole.l2_bytes / 8);
+  EXPECT_LT(slice.bandwidth_bytes_per_s, whole.bandwidth_bytes_per_s);
+}
+
+TEST(TermColumns, DependOnNeitherTheBatchNorTheSpeedOfTheDevice) {
+  Kernel kernel = product(16, 96, 384, Arithmetic::fp16);
+  const std::vector<double> small = inputs(kernel, "A100");
+  EXPECT_EQ(small, inputs(kernel, "H100"));
+  kernel = product(16 * 37, 96, 384, Arithmetic::fp16);
+  const std::vector<double> large = inputs(kernel, "A100");
+  for (std::size_t c = 0; c < small.size(); ++c) EXPECT_NEAR(small[c], large[c], 1e-12) << term_columns()[c].name;
+}
+
+TEST(TermColumns, SayWhatTheDeviceExecutes) {
+  const Kernel kernel = product(16, 96, 384, Arithmetic::bf16);
+  EXPECT_EQ(input(kernel, "A100", "tensor_cores"), 1);
+  EXPECT_EQ(input(kernel, "A100", "arithmetic_bf16"), 1);
+  EXPECT_EQ(input(kernel, "V100", "tensor_cores"), 0);  // has no bf16 units: falls back
+  EXPECT_EQ(input(kernel, "V100", "arithmetic_bf16"), 0);
+  EXPECT_EQ(input(kernel, "V100", "arithmetic_fp32"), 1);
+  EXPECT_EQ(input(kernel, "A100", "kind_matmul"), 1);
+  EXPECT_EQ(input(kernel, "A100", "kind_unary"), 0);
+  Kernel convolution = kernel;
+  convolution.kind = CostKind::conv;
+  EXPECT_NE(inputs(convolution, "A100", true), inputs(convolution, "A100", false));
+  EXPECT_EQ(inputs(kernel, "A100", true), inputs(kernel, "A100", false));
+}
+
+TEST(TermColumns, MatchTheGoldenFile) {
+  std::ifstream file(LATPRED_GOLDEN_DIR "/kernel_term_columns.txt");
+  ASSERT_TRUE(file);
+  std::vector<std::string> expected;
+  for (std::string line; std::getline(file, line);) expected.push_back(line);
+  std::vector<std::string> found;
+  for (const TermColumn& row : term_columns()) {
+    found.push_back(concat(found.size(), " ", row.name, " [", row.unit, "]"));
+  }
+  // Learnt weights know columns by position: lines may be added at the end, never changed.
+  EXPECT_EQ(found, expected) << join(found, "\n");
+}
+
+}  // namespace
+}  // namespace latpred
