@@ -186,6 +186,18 @@ TEST(Fused, TensorsInsideAGroupAreNeverStored) {
   EXPECT_EQ(activation_peak(graph, false, "tensorrt"), kUnit);
 }
 
+// Inductor: the product is the library's, the activation behind it writes over its output.
+TEST(Fused, APointWiseKernelWritesOverAnInputThatNothingReadsAfterwards) {
+  GraphMaker make;
+  const TensorId x = make.input({2, 8});
+  const TensorId a = make.node(OperatorId::linear, {x, make.weight({8, 8})}, {2, 8});
+  const TensorId b = make.node(OperatorId::gelu, {a}, {2, 8});
+  const TensorId c = make.node(OperatorId::linear, {b, make.weight({8, 8})}, {2, 8});
+  EXPECT_EQ(activation_peak(make.build({c}), false, "compiled"), 2 * kUnit);           // a and b are one; c
+  const TensorId d = make.node(OperatorId::linear, {a, make.weight({8, 8})}, {2, 8});  // reads a afterwards
+  EXPECT_EQ(activation_peak(make.build({c, d}), false, "compiled"), 3 * kUnit);
+}
+
 TEST(Fused, WhatLeavesAGroupIsStored) {
   GraphMaker make;
   const TensorId x = make.input({2, 8});

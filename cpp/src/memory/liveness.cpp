@@ -1,6 +1,7 @@
 #include "liveness.h"
 
 #include <algorithm>
+#include <array>
 
 #include "eager_extras.h"
 #include "latpred/error.h"
@@ -21,6 +22,13 @@ bool is_in_place(std::string_view source_operator) {
   if (start == std::string_view::npos) return false;
   const std::string_view name = source_operator.substr(start, source_operator.find('.', start) - start);
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
+// Kernels whose outputs are written where the inputs of the same place were read.
+bool goes_element_by_element(CostKind kind) {
+  constexpr std::array kKinds{CostKind::unary,      CostKind::binary,     CostKind::cast,
+                              CostKind::batch_norm, CostKind::layer_norm, CostKind::softmax};
+  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
 }
 
 class Planner {
@@ -58,6 +66,7 @@ class Planner {
     for (std::int32_t step = 0; step < plan_.num_steps; ++step) {
       for (const NodeId position : kernels_.rows[step].members) step_of_[position] = step;
     }
+    block_of_.assign(graph_.tensors.size(), -1);
     follow_aliases();
     if (runtime_.fuses) find_written_halved();
     gradient_ = autograd_ ? find_gradients(graph_) : std::vector<bool>(graph_.tensors.size(), false);
@@ -190,7 +199,7 @@ class Planner {
       const std::int64_t size = is_written_halved(id)
                                     ? stored_bytes(graph_.tensors[id], bits_after_cast(storage_.tensor_bits[id]))
                                     : size_bytes(id);
-      if (!stays_inside) add_block(size, step, std::max(step, last_read_[id]));
+      if (!stays_inside) add_output(id, size, step);
     }
     if (runtime_.fuses) return;
     for (const EagerExtra& extra : eager_extras(as_eager)) {
@@ -218,6 +227,33 @@ class Planner {
     }
   }
 
+  void add_output(TensorId id, std::int64_t bytes, std::int32_t step) {
+    const std::int32_t last = std::max(step, last_read_[id]);
+    block_of_[id] = overwritten_block(bytes, step);
+    if (block_of_[id] >= 0) {
+      plan_.blocks[block_of_[id]].last_step = last;
+    } else if (bytes > 0) {
+      block_of_[id] = static_cast<std::int32_t>(plan_.blocks.size());
+      add_block(bytes, step, last);
+    }
+  }
+
+  // The block of an input that the kernel of `step` reads last and may write its output of `bytes` over; -1: there is
+  // none.
+  [[nodiscard]] std::int32_t overwritten_block(std::int64_t bytes, std::int32_t step) const {
+    const Kernel& row = kernels_.rows[step];
+    if (!runtime_memory(runtime_.name).writes_in_place || !goes_element_by_element(row.kind)) return -1;
+    for (const NodeId member : row.members) {
+      for (const TensorId id : graph_.nodes[member].inputs) {
+        const std::int32_t found = id == kAbsent ? -1 : block_of_[base_[id]];
+        if (found < 0) continue;
+        const MemoryBlock& block = plan_.blocks[found];
+        if (block.size_bytes == bytes && block.first_step < step && block.last_step == step) return found;
+      }
+    }
+    return -1;
+  }
+
   void add_block(std::int64_t bytes, std::int32_t first, std::int32_t last) {
     if (bytes > 0) plan_.blocks.push_back({bytes, first, last});
   }
@@ -229,6 +265,7 @@ class Planner {
   const ViewInfo& views_;
   const bool autograd_;
   std::vector<TensorId> base_;           // [tensors] the tensor whose memory each lies in
+  std::vector<std::int32_t> block_of_;   // [tensors] the piece of the plan that each lies in; -1: none
   std::vector<bool> written_halved_;     // [tensors]; empty: none is
   std::vector<std::int32_t> step_of_;    // [nodes] the row that executes it; -1: none, it is a view
   std::vector<bool> gradient_;           // [tensors]

@@ -10,12 +10,13 @@ namespace latpred {
 namespace {
 
 constexpr RuntimeMemory kRuntimes[]{
-    {"eager", Arena::caching, true, true},
-    {"compiled", Arena::caching, true, false},  // Inductor lays convolutions out channels-last beforehand
-    {"tensorrt", Arena::planned, false, false},
-    {"onnxruntime", Arena::planned, false, true},
-    {"openvino", Arena::planned, false, false},
-    {"kernel", Arena::planned, false, false},
+    {"eager", Arena::caching, true, false, true},
+    // Inductor lays convolutions out channels-last beforehand; `inplace_buffers` is on.
+    {"compiled", Arena::caching, true, true, false},
+    {"tensorrt", Arena::planned, false, false, false},
+    {"onnxruntime", Arena::planned, false, false, true},
+    {"openvino", Arena::planned, false, false, false},
+    {"kernel", Arena::planned, false, false, false},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct RuntimeMemory {
   std::string_view runtime;
   Arena arena;
   bool can_train;        // whether `autograd` means something
+  bool writes_in_place;  // a point-wise kernel writes over an input that nothing reads afterwards
   bool converts_layout;  // convolutions turn NCHW tensors to the layout of the tensor cores, call by call
 };
 
