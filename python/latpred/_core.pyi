@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -661,6 +661,32 @@ class MemoryEstimate:
     @property
     def workspace_bytes(self) -> float:
         ...
+class EnergyEstimate:
+    """
+    Board energy of one call.
+    """
+    @property
+    def energy_j(self) -> float:
+        ...
+    @property
+    def lower_j(self) -> float:
+        """
+        Idle power times the latency.
+        """
+    @property
+    def mean_power_w(self) -> float:
+        ...
+    @property
+    def power_log_half_width(self) -> float:
+        ...
+    @property
+    def provenance(self) -> str:
+        ...
+    @property
+    def upper_j(self) -> float:
+        """
+        Power limit times the latency.
+        """
 class Predictor:
     """
     A row of the predictor table.
@@ -988,7 +1014,11 @@ def devices() -> list[Device]:
     """
     The device table.
     """
-def estimate_memory(graph: Graph, kernels: Kernels, device: str = 'A100', autograd: bool = False) -> MemoryEstimate:
+def estimate_energy(kernels: Kernels, kernel_s: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], latency_s: typing.SupportsFloat | typing.SupportsIndex, device: str, partition: str = '') -> EnergyEstimate | None:
+    """
+    Energy of a call of `latency_s` in which each kernel row runs for `kernel_s`; None where it is unknown.
+    """
+def estimate_memory(graph: Graph, kernels: Kernels, device: str = 'A100', autograd: bool = False, capacity_bytes: typing.SupportsFloat | typing.SupportsIndex | None = None) -> MemoryEstimate:
     ...
 def feature_columns() -> list[FeatureColumn]:
     """
