@@ -5,6 +5,7 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "predictors_module.h"
 #include "training/mlp_regressor.h"
 
 namespace py = pybind11;
@@ -65,6 +66,7 @@ PYBIND11_MODULE(_predictors, module) {
       .def("predict", &predict, py::arg("features"))
       .def_property_readonly("hidden", &MlpRegressor::hidden)
       .def_property_readonly("num_parameters", &MlpRegressor::num_parameters);
+  bind_kernel_residual(module);
 }
 
 }  // namespace latpred

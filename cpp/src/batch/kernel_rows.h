@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace latpred {
+
+// Measured calls and the kernels that each of them ran, as another owns them. Knows nothing of torch. Seconds, bytes.
+// N calls, K kernels, U different inputs of kernels. Of devices, chips, versions and hosts, 0 stands for none: its
+// effects are off.
+struct KernelRows {
+  std::span<const double> inputs;            // [U, F], row-major
+  std::span<const std::int64_t> input_kind;  // [U]
+  std::int64_t num_columns = 0;              // F
+  std::int64_t num_kinds = 0;
+
+  std::span<const std::int64_t> first_kernel;  // [N + 1]: the kernels of call n are first_kernel[n] to [n + 1]
+  std::span<const std::int64_t> input;         // [K], index into U
+  std::span<const double> count;               // [K]
+  // [K], as KernelTerms
+  std::span<const double> compute_s;
+  std::span<const double> wave_factor;
+  std::span<const double> activation_bytes;
+  std::span<const double> weight_bytes;
+  std::span<const double> bandwidth_bytes_per_s;
+  std::span<const double> l2_bytes;
+  std::span<const double> least_compute_s;
+  std::span<const double> least_memory_s;
+  std::span<const std::int64_t> units;
+  std::span<const std::int64_t> library;
+
+  std::int64_t num_devices = 0;  // none not counted, as below
+  std::int64_t num_chips = 0;
+  std::int64_t num_versions = 0;
+  std::int64_t num_hosts = 0;
+  // [N]
+  std::span<const double> host_s;  // the host's time for all launches
+  std::span<const std::int64_t> device;
+  std::span<const std::int64_t> chip;
+  std::span<const std::int64_t> version;
+  std::span<const std::int64_t> host;
+  std::span<const double> latency_s;  // measured; empty where only a prediction is wanted
+  std::span<const double> weight;     // likewise
+
+  [[nodiscard]] std::int64_t num_rows() const { return static_cast<std::int64_t>(first_kernel.size()) - 1; }
+  [[nodiscard]] std::int64_t num_inputs() const { return static_cast<std::int64_t>(input_kind.size()); }
+};
+
+}  // namespace latpred

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "batch/kernel_batch.h"
+
+namespace latpred {
+
+// How many effects of each sort a module has learnt, none not counted.
+struct KernelResidualSizes {
+  std::int64_t num_columns = 0;
+  std::int64_t num_kinds = 0;
+  std::int64_t num_chips = 0;
+  std::int64_t num_devices = 0;
+  std::int64_t num_versions = 0;
+  std::int64_t num_hosts = 0;
+  std::vector<std::int64_t> hidden;
+};
+
+// Prior standard deviations of effects, on the log scale.
+struct KernelResidualPriors {
+  double chip_sd = 0;
+  double device_sd = 0;
+  double gap_sd = 0;  // of a chip or device
+  double version_sd = 0;
+  double host_sd = 0;
+  double kind_sd = 0;
+};
+
+// Seconds of each kernel from its physics and learnt inverse efficiencies, summed over a call and joined with the
+// host's time: predict/kernel_residual.cpp evaluates the same form.
+class KernelResidual : public torch::nn::Module {
+ public:
+  // Weights are drawn from `generator` alone.
+  KernelResidual(const KernelResidualSizes& sizes, at::Generator generator);
+
+  // Takes mean and deviation of the columns from the inputs that it will be trained on.
+  void set_scale(const at::Tensor& inputs /* [u, F] */);
+
+  // What members of an ensemble give that is averaged before the physics.
+  struct Learnt {
+    at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
+    at::Tensor device;   // [B, 4]: general compute, matrix compute, memory, gap
+    at::Tensor version;  // [B, 3]: convolutions, other products, memory
+    at::Tensor host;     // [B]
+    at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
+  };
+  [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
+  [[nodiscard]] static at::Tensor log_latency(const KernelBatch& batch, const Learnt& learnt);  // [B]
+
+  // Half the sum of squares over prior variances, and of the weights.
+  [[nodiscard]] at::Tensor prior_penalty(const KernelResidualPriors& priors) const;
+  [[nodiscard]] at::Tensor weight_penalty() const;
+
+ private:
+  struct Layer {
+    at::Tensor weight;
+    at::Tensor bias;
+  };
+  std::vector<Layer> layers_;
+  at::Tensor input_mean_;       // [F]
+  at::Tensor input_deviation_;  // [F]
+  at::Tensor base_;             // [4]
+  at::Tensor kind_bias_;        // [kinds, 4]
+  at::Tensor chip_effects_;     // [chips, 4]
+  at::Tensor device_effects_;   // [devices, 4]
+  at::Tensor version_effects_;  // [versions, 3]
+  at::Tensor host_effects_;     // [hosts]
+  at::Tensor l2_;               // [2]
+};
+
+}  // namespace latpred

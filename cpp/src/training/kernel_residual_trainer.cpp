@@ -1,0 +1,191 @@
+#include "training/kernel_residual_trainer.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/randperm.h>
+#include <torch/optim/adam.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <numeric>
+#include <string_view>
+
+#include "batch/kernel_batch.h"
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "predictors/kernel_residual.h"
+#include "training/torch_error.h"
+
+namespace latpred {
+namespace {
+
+// The one-cycle schedule: up to the highest rate in a fifth of the steps, then down to next to nothing, along cosines.
+constexpr double kWarmShare = 0.2;
+constexpr double kFirstRate = 1.0 / 25;
+constexpr double kLastRate = 1e-4 / 25;
+
+constexpr std::int64_t kPredictedRows = 2048;  // at a time: bounds the memory
+
+double rate_at(double share) {
+  const auto cosine = [](double from, double to, double done) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  };
+  return share < kWarmShare ? cosine(kFirstRate, 1, share / kWarmShare)
+                            : cosine(1, kLastRate, (share - kWarmShare) / (1 - kWarmShare));
+}
+
+void check_positive(std::string_view name, double value) {
+  if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
+}
+
+void check_options(const KernelResidualOptions& options) {
+  const std::map<std::string_view, double> positive{
+      {"epochs", static_cast<double>(options.epochs)},
+      {"batch_rows", static_cast<double>(options.batch_rows)},
+      {"learning_rate", options.learning_rate},
+      {"huber_beta", options.huber_beta},
+      {"chip_sd", options.chip_sd},
+      {"device_sd", options.device_sd},
+      {"gap_sd", options.gap_sd},
+      {"version_sd", options.version_sd},
+      {"host_sd", options.host_sd},
+      {"kind_sd", options.kind_sd},
+  };
+  for (const auto& [name, value] : positive) check_positive(name, value);
+  for (const std::int64_t width : options.hidden) check_positive("each width in hidden", static_cast<double>(width));
+}
+
+KernelResidualSizes sizes_of(const KernelRows& rows, std::vector<std::int64_t> hidden) {
+  return {rows.num_columns,  rows.num_kinds, rows.num_chips,   rows.num_devices,
+          rows.num_versions, rows.num_hosts, std::move(hidden)};
+}
+
+std::vector<std::int64_t> first_rows(std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(end - begin));
+  std::iota(result.begin(), result.end(), begin);
+  return result;
+}
+
+void for_each_array(KernelResidual& module, const std::function<void(const std::string&, at::Tensor&)>& visit) {
+  for (auto& item : module.named_parameters()) visit(item.key(), item.value());
+  for (auto& item : module.named_buffers()) visit(item.key(), item.value());
+}
+
+FittedArrays arrays_of(KernelResidual& module) {
+  FittedArrays arrays;
+  for_each_array(module, [&](const std::string& name, at::Tensor& tensor) {
+    const at::Tensor values = tensor.detach().to(at::kDouble).contiguous();
+    const double* begin = values.const_data_ptr<double>();
+    arrays[name] = {values.sizes().vec(), std::vector<double>(begin, begin + values.numel())};
+  });
+  return arrays;
+}
+
+// A module of double numbers that holds `arrays`.
+std::unique_ptr<KernelResidual> module_of(const FittedArrays& arrays, const KernelRows& rows) {
+  std::vector<std::int64_t> hidden;
+  for (std::size_t layer = 0; arrays.contains("weight_" + std::to_string(layer + 1)); ++layer) {
+    hidden.push_back(arrays.at("weight_" + std::to_string(layer)).shape.at(0));
+  }
+  auto module = std::make_unique<KernelResidual>(sizes_of(rows, hidden), at::make_generator<at::CPUGeneratorImpl>(0));
+  module->to(at::kDouble);
+  const at::NoGradGuard no_grad;
+  for_each_array(*module, [&](const std::string& name, at::Tensor& tensor) {
+    const auto found = arrays.find(name);
+    if (found == arrays.end()) throw InvalidArgumentError(concat("the fitted numbers have no array '", name, "'"));
+    if (found->second.shape != tensor.sizes().vec()) {
+      throw InvalidArgumentError(concat("array '", name, "' has shape ", shape_text(found->second.shape),
+                                        ", these rows need ", shape_text(tensor.sizes().vec())));
+    }
+    std::copy(found->second.values.begin(), found->second.values.end(), tensor.mutable_data_ptr<double>());
+  });
+  return module;
+}
+
+KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>>& members, const KernelBatch& batch) {
+  KernelResidual::Learnt sum = members.front()->learnt(batch);
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const KernelResidual::Learnt next = members[i]->learnt(batch);
+    for (const auto part :
+         {&KernelResidual::Learnt::outputs, &KernelResidual::Learnt::device, &KernelResidual::Learnt::version,
+          &KernelResidual::Learnt::host, &KernelResidual::Learnt::l2}) {
+      sum.*part = sum.*part + next.*part;
+    }
+  }
+  const auto count = static_cast<double>(members.size());
+  return {sum.outputs / count, sum.device / count, sum.version / count, sum.host / count, sum.l2 / count};
+}
+
+KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOptions& options,
+                              const EpochDone& epoch_done) {
+  const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
+  KernelResidual module(sizes_of(rows, options.hidden), generator);
+  module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
+  torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
+  const KernelResidualPriors priors{options.chip_sd,    options.device_sd, options.gap_sd,
+                                    options.version_sd, options.host_sd,   options.kind_sd};
+  const double mean_weight =
+      std::accumulate(rows.weight.begin(), rows.weight.end(), 0.0) / static_cast<double>(rows.num_rows());
+  check_positive("the mean weight", mean_weight);
+
+  const std::int64_t batches_of_epoch = (rows.num_rows() + options.batch_rows - 1) / options.batch_rows;
+  const auto num_steps = static_cast<double>(options.epochs * batches_of_epoch);
+  double step = 0;
+  KernelResidualFit result;
+  for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) {
+    const at::Tensor order = at::randperm(rows.num_rows(), generator, at::kLong);
+    double summed_loss = 0;
+    for (const at::Tensor& part : order.tensor_split(batches_of_epoch)) {
+      const KernelBatch batch =
+          collate(rows, {part.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(part.numel())}, at::kFloat);
+      for (auto& group : adam.param_groups()) group.options().set_lr(options.learning_rate * rate_at(step / num_steps));
+      step += 1;
+      adam.zero_grad();
+      const at::Tensor predicted = KernelResidual::log_latency(batch, module.learnt(batch));
+      const at::Tensor each =
+          at::huber_loss(predicted, batch.log_latency, at::Reduction::None, options.huber_beta) / options.huber_beta;
+      const at::Tensor loss = (each * batch.weight).mean() / mean_weight;
+      (loss + options.prior_weight * module.prior_penalty(priors) + options.weight_penalty * module.weight_penalty())
+          .backward();
+      adam.step();
+      summed_loss += loss.item<double>() * static_cast<double>(part.numel());
+    }
+    result.losses.push_back(summed_loss / static_cast<double>(rows.num_rows()));
+    if (epoch_done) epoch_done(epoch + 1, result.losses.back());
+  }
+  result.arrays = arrays_of(module);
+  return result;
+}
+
+}  // namespace
+
+KernelResidualFit fit_kernel_residual(const KernelRows& rows, const KernelResidualOptions& options,
+                                      const EpochDone& epoch_done) {
+  check_options(options);
+  check(rows);
+  if (rows.latency_s.empty()) throw InvalidArgumentError("a fit needs the latency of each call, got none");
+  return with_short_errors([&] { return fit_checked(rows, options, epoch_done); });
+}
+
+std::vector<double> predict_kernel_residual(const std::vector<FittedArrays>& members, const KernelRows& rows) {
+  if (members.empty()) throw InvalidArgumentError("a prediction needs at least one fitted member");
+  check(rows);
+  return with_short_errors([&] {
+    const at::NoGradGuard no_grad;
+    std::vector<std::unique_ptr<KernelResidual>> modules;
+    for (const FittedArrays& arrays : members) modules.push_back(module_of(arrays, rows));
+    std::vector<double> result;
+    for (std::int64_t begin = 0; begin < rows.num_rows(); begin += kPredictedRows) {
+      const std::vector<std::int64_t> which = first_rows(begin, std::min(begin + kPredictedRows, rows.num_rows()));
+      const KernelBatch batch = collate(rows, which, at::kDouble);
+      const at::Tensor seconds = KernelResidual::log_latency(batch, mean_of(modules, batch)).exp().contiguous();
+      const double* values = seconds.const_data_ptr<double>();
+      result.insert(result.end(), values, values + seconds.numel());
+    }
+    return result;
+  });
+}
+
+}  // namespace latpred

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "batch/kernel_rows.h"
+
+namespace latpred {
+
+// How the predictor kernel_residual is fitted. Equal options and equal rows give equal numbers. The values are those of
+// a trial on 19,000 timings of networks.
+struct KernelResidualOptions {
+  std::vector<std::int64_t> hidden{48, 48};
+  std::int64_t epochs = 40;
+  std::int64_t batch_rows = 1024;
+  double learning_rate = 0.01;  // the highest, a fifth of the way
+  double huber_beta = 0.05;     // relative errors above it count linearly
+  double weight_penalty = 1e-4;
+  double prior_weight = 4e-6;  // of all priors against the mean loss
+  double chip_sd = 0.2;        // prior standard deviations of effects on the log scale
+  double device_sd = 0.1;      // of one board beside its chip
+  double gap_sd = 0.3;
+  double version_sd = 0.1;
+  double host_sd = 0.5;
+  double kind_sd = 0.7;
+  std::uint64_t seed = 0;
+};
+
+struct FittedArray {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+};
+using FittedArrays = std::map<std::string, FittedArray>;
+
+struct KernelResidualFit {
+  FittedArrays arrays;
+  std::vector<double> losses;  // [epochs] weighted mean loss
+};
+
+// Called after each epoch with their number and its loss; what it throws ends the fit.
+using EpochDone = std::function<void(std::int64_t epoch, double loss)>;
+
+[[nodiscard]] KernelResidualFit fit_kernel_residual(const KernelRows& rows, const KernelResidualOptions& options,
+                                                    const EpochDone& epoch_done = {});
+
+// [N] seconds by an ensemble: what its members learnt is averaged before the physics.
+[[nodiscard]] std::vector<double> predict_kernel_residual(const std::vector<FittedArrays>& members,
+                                                          const KernelRows& rows);
+
+}  // namespace latpred

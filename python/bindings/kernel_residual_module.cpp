@@ -1,0 +1,147 @@
+// The fit of the predictor kernel_residual: arrays by name in, arrays by name out.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "predictors_module.h"
+#include "training/kernel_residual_trainer.h"
+
+namespace py = pybind11;
+
+namespace latpred {
+namespace {
+
+// Views of a dict's arrays, which stay alive with it.
+class HeldRows {
+ public:
+  explicit HeldRows(const py::dict& arrays) : arrays_(arrays) {
+    rows_.num_columns = integer("num_columns");
+    rows_.num_kinds = integer("num_kinds");
+    rows_.num_devices = integer("num_devices");
+    rows_.num_chips = integer("num_chips");
+    rows_.num_versions = integer("num_versions");
+    rows_.num_hosts = integer("num_hosts");
+    rows_.inputs = view<double>("inputs");
+    rows_.input_kind = view<std::int64_t>("input_kind");
+    rows_.first_kernel = view<std::int64_t>("first_kernel");
+    rows_.input = view<std::int64_t>("input");
+    rows_.count = view<double>("count");
+    rows_.compute_s = view<double>("compute");
+    rows_.wave_factor = view<double>("wave_factor");
+    rows_.activation_bytes = view<double>("activation_bytes");
+    rows_.weight_bytes = view<double>("weight_bytes");
+    rows_.bandwidth_bytes_per_s = view<double>("bandwidth");
+    rows_.l2_bytes = view<double>("l2_bytes");
+    rows_.least_compute_s = view<double>("least_compute");
+    rows_.least_memory_s = view<double>("least_memory");
+    rows_.units = view<std::int64_t>("units");
+    rows_.library = view<std::int64_t>("library");
+    rows_.host_s = view<double>("host_s");
+    rows_.device = view<std::int64_t>("device");
+    rows_.chip = view<std::int64_t>("chip");
+    rows_.version = view<std::int64_t>("version");
+    rows_.host = view<std::int64_t>("host");
+    if (arrays_.contains("latency_s")) rows_.latency_s = view<double>("latency_s");
+    if (arrays_.contains("weight")) rows_.weight = view<double>("weight");
+  }
+
+  [[nodiscard]] const KernelRows& rows() const { return rows_; }
+
+ private:
+  py::object entry(const char* name) {
+    if (!arrays_.contains(name)) throw InvalidArgumentError(concat("the rows have no '", name, "'"));
+    return arrays_[name];
+  }
+  std::int64_t integer(const char* name) { return entry(name).cast<std::int64_t>(); }
+
+  template <typename Value>
+  std::span<const Value> view(const char* name) {
+    const auto array = entry(name).cast<py::array_t<Value, py::array::c_style | py::array::forcecast>>();
+    held_.push_back(array);
+    return {array.data(), static_cast<std::size_t>(array.size())};
+  }
+
+  py::dict arrays_;
+  std::vector<py::object> held_;
+  KernelRows rows_;
+};
+
+py::dict to_python(const FittedArrays& arrays) {
+  py::dict result;
+  for (const auto& [name, array] : arrays) {
+    py::array_t<double> values(std::vector<py::ssize_t>(array.shape.begin(), array.shape.end()));
+    std::copy(array.values.begin(), array.values.end(), values.mutable_data());
+    result[name.c_str()] = values;
+  }
+  return result;
+}
+
+FittedArrays from_python(const py::dict& arrays) {
+  FittedArrays result;
+  for (const auto& [name, value] : arrays) {
+    const auto array = value.cast<py::array_t<double, py::array::c_style | py::array::forcecast>>();
+    result[name.cast<std::string>()] = {std::vector<std::int64_t>(array.shape(), array.shape() + array.ndim()),
+                                        std::vector<double>(array.data(), array.data() + array.size())};
+  }
+  return result;
+}
+
+py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, const py::object& epoch_done) {
+  const HeldRows held(arrays);
+  const EpochDone report = [&](std::int64_t epoch, double loss) {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C
+    if (!epoch_done.is_none()) epoch_done(epoch, loss);
+  };
+  const KernelResidualFit found = [&] {
+    const py::gil_scoped_release release;
+    return fit_kernel_residual(held.rows(), options, report);
+  }();
+  return py::make_tuple(to_python(found.arrays), found.losses);
+}
+
+py::array_t<double> predict(const std::vector<py::dict>& members, const py::dict& arrays) {
+  const HeldRows held(arrays);
+  std::vector<FittedArrays> fitted;
+  for (const py::dict& member : members) fitted.push_back(from_python(member));
+  const std::vector<double> values = [&] {
+    const py::gil_scoped_release release;
+    return predict_kernel_residual(fitted, held.rows());
+  }();
+  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+}  // namespace
+
+void bind_kernel_residual(py::module_& module) {
+  using Options = KernelResidualOptions;
+  py::class_<Options>(module, "KernelResidualOptions", "How kernel_residual is fitted.")
+      .def(py::init<>())
+      .def_readwrite("hidden", &Options::hidden)
+      .def_readwrite("epochs", &Options::epochs)
+      .def_readwrite("batch_rows", &Options::batch_rows)
+      .def_readwrite("learning_rate", &Options::learning_rate)
+      .def_readwrite("huber_beta", &Options::huber_beta)
+      .def_readwrite("weight_penalty", &Options::weight_penalty)
+      .def_readwrite("prior_weight", &Options::prior_weight)
+      .def_readwrite("chip_sd", &Options::chip_sd)
+      .def_readwrite("device_sd", &Options::device_sd)
+      .def_readwrite("gap_sd", &Options::gap_sd)
+      .def_readwrite("version_sd", &Options::version_sd)
+      .def_readwrite("host_sd", &Options::host_sd)
+      .def_readwrite("kind_sd", &Options::kind_sd)
+      .def_readwrite("seed", &Options::seed);
+  module.def("fit_kernel_residual", &fit, py::arg("rows"), py::arg("options"), py::arg("epoch_done") = py::none(),
+             "Fitted arrays by name and the loss of each epoch; equal for equal seeds.");
+  module.def("predict_kernel_residual", &predict, py::arg("members"), py::arg("rows"),
+             "float64 [N] seconds by the mean of fitted members.");
+}
+
+}  // namespace latpred

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace latpred {
+
+void bind_kernel_residual(pybind11::module_& module);
+
+}  // namespace latpred

@@ -1,0 +1,245 @@
+#include "training/kernel_residual_trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "latpred/error.h"
+#include "message_of.h"
+
+namespace latpred {
+using testing::message_of;
+
+namespace {
+
+constexpr std::int64_t kNumColumns = 2;
+constexpr std::int64_t kNumKinds = 3;
+
+// Calls and their kernels as vectors, which KernelRows looks at.
+struct Calls {
+  std::vector<double> inputs;
+  std::vector<std::int64_t> input_kind, first_kernel{0}, input;
+  std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
+  std::vector<double> least_compute_s, least_memory_s;
+  std::vector<std::int64_t> units, library;
+  std::vector<double> host_s;
+  std::vector<std::int64_t> device, chip, version, host;
+  std::vector<double> latency_s, weight;
+
+  void add_input(double first, double second, std::int64_t kind) {
+    inputs.insert(inputs.end(), {first, second});
+    input_kind.push_back(kind);
+  }
+  void add_kernel(std::int64_t of_input, double compute, double bytes) {
+    input.push_back(of_input);
+    count.push_back(1);
+    compute_s.push_back(compute);
+    wave_factor.push_back(1.5);
+    activation_bytes.push_back(bytes);
+    weight_bytes.push_back(bytes / 10);
+    bandwidth.push_back(1e12);
+    l2_bytes.push_back(4e6);
+    least_compute_s.push_back(0);
+    least_memory_s.push_back(0);
+    units.push_back(0);
+    library.push_back(2);
+  }
+  void end_call(std::int64_t of_device = 0, double host_seconds = 0) {
+    first_kernel.push_back(static_cast<std::int64_t>(input.size()));
+    host_s.push_back(host_seconds);
+    device.push_back(of_device);
+    for (auto* index : {&chip, &version, &host}) index->push_back(0);
+  }
+
+  [[nodiscard]] KernelRows rows() const {
+    return {.inputs = inputs,
+            .input_kind = input_kind,
+            .num_columns = kNumColumns,
+            .num_kinds = kNumKinds,
+            .first_kernel = first_kernel,
+            .input = input,
+            .count = count,
+            .compute_s = compute_s,
+            .wave_factor = wave_factor,
+            .activation_bytes = activation_bytes,
+            .weight_bytes = weight_bytes,
+            .bandwidth_bytes_per_s = bandwidth,
+            .l2_bytes = l2_bytes,
+            .least_compute_s = least_compute_s,
+            .least_memory_s = least_memory_s,
+            .units = units,
+            .library = library,
+            .num_devices = 2,
+            .num_chips = 1,
+            .num_versions = 1,
+            .num_hosts = 1,
+            .host_s = host_s,
+            .device = device,
+            .chip = chip,
+            .version = version,
+            .host = host,
+            .latency_s = latency_s,
+            .weight = weight};
+  }
+};
+
+// Compute-bound calls of one to three kernels whose time is exp(column) x their compute time.
+Calls made_calls(std::int64_t num_calls, unsigned seed, double slowdown_of_second_device = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  Calls calls;
+  for (std::int64_t call = 0; call < num_calls; ++call) {
+    const std::int64_t device = 1 + call % 2;
+    double seconds = 0;
+    for (std::int64_t kernel = 0; kernel <= call % 3; ++kernel) {
+      const double column = uniform(random) * 2 - 0.5;
+      const double compute = std::exp(uniform(random) * 4) * 1e-4;
+      calls.add_input(column, uniform(random), kernel);
+      calls.add_kernel(static_cast<std::int64_t>(calls.input_kind.size()) - 1, compute, 1e4);
+      seconds += compute * std::exp(column);
+    }
+    calls.end_call(device);
+    calls.latency_s.push_back(seconds * (device == 2 ? slowdown_of_second_device : 1));
+    calls.weight.push_back(1);
+  }
+  return calls;
+}
+
+double mean_error(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  double sum = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) sum += std::abs(predicted[i] / measured[i] - 1);
+  return sum / static_cast<double>(predicted.size());
+}
+
+KernelResidualOptions short_fit(std::int64_t epochs = 60) {
+  return {.hidden = {16}, .epochs = epochs, .batch_rows = 64, .weight_penalty = 1e-6, .seed = 1};
+}
+
+// What one member has learnt, all zero: pure physics.
+FittedArrays no_learning() {
+  const auto zeros = [](std::vector<std::int64_t> shape, double value = 0) {
+    std::int64_t size = 1;
+    for (const std::int64_t length : shape) size *= length;
+    return FittedArray{std::move(shape), std::vector<double>(static_cast<std::size_t>(size), value)};
+  };
+  return {{"weight_0", zeros({4, kNumColumns})},
+          {"bias_0", zeros({4})},
+          {"input_mean", zeros({kNumColumns})},
+          {"input_deviation", zeros({kNumColumns}, 1)},
+          {"base", zeros({4})},
+          {"kind_bias", zeros({kNumKinds, 4})},
+          {"chip_effects", zeros({1, 4})},
+          {"device_effects", zeros({2, 4})},
+          {"version_effects", zeros({1, 3})},
+          {"host_effects", zeros({1})},
+          {"l2", zeros({2})}};
+}
+
+double pnorm3(double first, double second) { return std::cbrt(first * first * first + second * second * second); }
+
+TEST(KernelResidualTrainer, LearnsTheEfficienciesThatMadeTheTimes) {
+  const Calls calls = made_calls(400, 1);
+  std::vector<double> losses;
+  const KernelResidualFit fitted = fit_kernel_residual(calls.rows(), short_fit(), [&](std::int64_t epoch, double loss) {
+    EXPECT_EQ(epoch, static_cast<std::int64_t>(losses.size()) + 1);
+    losses.push_back(loss);
+  });
+  EXPECT_EQ(losses, fitted.losses);
+  ASSERT_EQ(losses.size(), 60U);
+  EXPECT_LT(losses.back(), losses.front() / 10);
+  const Calls unseen = made_calls(100, 2);
+  EXPECT_LT(mean_error(predict_kernel_residual({fitted.arrays}, unseen.rows()), unseen.latency_s), 0.05);
+  EXPECT_GT(mean_error(predict_kernel_residual({no_learning()}, unseen.rows()), unseen.latency_s), 0.2);
+}
+
+TEST(KernelResidualTrainer, GivesADeviceItsOwnEffect) {
+  Calls calls = made_calls(400, 1, 1.3);
+  const KernelResidualFit fitted = fit_kernel_residual(calls.rows(), short_fit());
+  const std::vector<double>& effects = fitted.arrays.at("device_effects").values;  // [2, 4]
+  EXPECT_NEAR(effects[4] - effects[0], std::log(1.3), 0.05);
+  for (std::int64_t& device : calls.device) device = 0;  // none: between both
+  const double error = mean_error(predict_kernel_residual({fitted.arrays}, calls.rows()), calls.latency_s);
+  EXPECT_GT(error, 0.08);
+  EXPECT_LT(error, 0.2);
+}
+
+TEST(KernelResidualTrainer, SameSeedSameNumbersOtherSeedOthers) {
+  const Calls calls = made_calls(100, 1);
+  const auto first_weights = [&](std::uint64_t seed) {
+    KernelResidualOptions options = short_fit(3);
+    options.seed = seed;
+    return fit_kernel_residual(calls.rows(), options).arrays.at("weight_0").values;
+  };
+  EXPECT_EQ(first_weights(3), first_weights(3));
+  EXPECT_NE(first_weights(3), first_weights(4));
+}
+
+TEST(KernelResidualTrainer, EvaluatesTheForm) {
+  Calls calls;
+  calls.add_input(0.2, -0.4, 1);
+  calls.add_kernel(0, 3e-4, 8e6);
+  calls.end_call(2, 5e-4);
+  calls.count[0] = 2;
+  calls.units[0] = 1;
+  calls.library[0] = 0;
+  calls.chip[0] = calls.version[0] = 1;
+  FittedArrays arrays = no_learning();
+  arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
+  arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6)};
+  arrays.at("kind_bias").values[4] = 0.05;
+  arrays.at("chip_effects").values = {9, 0.01, 0.02, 0.03};
+  arrays.at("device_effects").values = {9, 9, 9, 9, 9, 0.04, 0.05, 0.06};
+  arrays.at("version_effects").values = {0.07, 9, 0.08};
+  arrays.at("l2").values = {std::log(0.5), 0};
+  const double compute =
+      3e-4 * std::exp(0.1 + 0.05 + 0.2 + 0.01 + 0.04 + 0.07) * std::pow(1.5, 1 / (1 + std::exp(-0.3)));
+  const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
+  const double memory = traffic / 1e12 * std::exp(0.2 - 0.4 + 0.02 + 0.05 + 0.08);
+  const double kernel = pnorm3(compute, memory) + 2e-6 * std::exp(0.03 + 0.06);
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4), 1e-12);
+
+  calls.least_compute_s[0] = 1;
+  calls.least_memory_s[0] = 2;
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), 2 * pnorm3(1, 2), 1e-4);
+}
+
+TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {
+  Calls calls;
+  calls.add_input(0, 0, 0);
+  calls.add_kernel(0, 3e-4, 0);
+  calls.end_call();
+  FittedArrays slow = no_learning();
+  slow.at("base").values = {std::log(4.0), 0, 0, -20};
+  FittedArrays quick = slow;
+  quick.at("base").values[0] = 0;
+  const auto seconds = [&](const std::vector<FittedArrays>& members) {
+    return predict_kernel_residual(members, calls.rows()).at(0);
+  };
+  EXPECT_NEAR(seconds({slow, quick}), std::sqrt(seconds({slow}) * seconds({quick})), 1e-8);
+}
+
+TEST(KernelResidualTrainer, RefusesWhatItCannotUse) {
+  Calls calls = made_calls(10, 1);
+  const auto message = [&](const KernelResidualOptions& options) {
+    return message_of<InvalidArgumentError>([&] { (void)fit_kernel_residual(calls.rows(), options); });
+  };
+  KernelResidualOptions options = short_fit();
+  options.learning_rate = 0;
+  EXPECT_EQ(message(options), "learning_rate must be a number > 0, got 0");
+  calls.input[3] = 99;
+  EXPECT_EQ(message(short_fit()), "input must be from 0 to 18, got 99 at 3");
+  calls.input[3] = 3;
+  calls.latency_s[2] = 0;
+  EXPECT_EQ(message(short_fit()), "latency_s must be finite and > 0, got 0 at 2");
+  calls.latency_s.clear();
+  calls.weight.clear();
+  EXPECT_EQ(message(short_fit()), "a fit needs the latency of each call, got none");
+  FittedArrays arrays = no_learning();
+  arrays.at("base").shape = {2, 2};
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)predict_kernel_residual({arrays}, calls.rows()); }),
+            "array 'base' has shape [2, 2], these rows need [4]");
+}
+
+}  // namespace
+}  // namespace latpred
