@@ -1,6 +1,7 @@
 #include "training/kernel_residual_trainer.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/randperm.h>
 #include <torch/optim/adam.h>
@@ -27,6 +28,19 @@ constexpr double kFirstRate = 1.0 / 25;
 constexpr double kLastRate = 1e-4 / 25;
 
 constexpr std::int64_t kPredictedRows = 2048;  // at a time: bounds the memory
+
+// Steps are short: on a busy machine threads wait for one another ten times as long as they work, and sums in another
+// order would give other numbers.
+class OneThread {
+ public:
+  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
 
 double rate_at(double share) {
   const auto cosine = [](double from, double to, double done) {
@@ -120,6 +134,7 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
 
 KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOptions& options,
                               const EpochDone& epoch_done) {
+  const OneThread one_thread;
   const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
   KernelResidual module(sizes_of(rows, options.hidden), generator);
   module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);

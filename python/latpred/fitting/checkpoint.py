@@ -37,6 +37,19 @@ def write(path: Path, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The manifest and the arrays of a file that write() wrote."""
+    content = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + size])
+    manifest: dict[str, Any] = json.loads(header.pop("__metadata__")["manifest"])
+    arrays = {}
+    for name, entry in header.items():
+        first, last = (8 + size + offset for offset in entry["data_offsets"])
+        arrays[name] = np.frombuffer(content[first:last], "<f8").reshape(entry["shape"])
+    return manifest, arrays
+
+
 def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
     """How many samples teach about each kind at each arithmetic."""
     roofline = np.maximum(samples.compute_s, samples.memory_s) * samples.repeat

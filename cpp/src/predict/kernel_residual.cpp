@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host.h"
+#include "latpred/checkpoint.h"
+#include "latpred/error.h"
+#include "latpred/interval.h"
+#include "latpred/kernel_terms.h"
+#include "latpred/text.h"
+#include "mlp_ensemble.h"
+#include "predictors.h"
+
+namespace latpred {
+namespace {
+
+constexpr std::int64_t kKinds = kNumCostKinds;
+
+// What the checkpoint's last axes mean, in their order.
+struct Outputs {
+  double log_inverse_compute = 0;
+  double log_inverse_memory = 0;
+  double wave_logit = 0;  // of the exponent of the wave factor
+  double log_gap = 0;
+};
+constexpr std::int64_t kNumOutputs = 4;
+
+struct DeviceEffects {
+  std::array<double, kNumComputeUnits> compute{};
+  double memory = 0;
+  double gap = 0;
+};
+constexpr std::int64_t kNumDeviceEffects = 4;
+
+struct RuntimeEffects {
+  std::array<double, kNumKernelLibraries> compute{};  // none for kernels of no library
+  double memory = 0;
+};
+constexpr std::int64_t kNumRuntimeEffects = 3;
+
+constexpr double kKernelNorm = 3;  // joins compute and memory time; 2 to 6 fit alike
+
+double logistic(double value) { return 1 / (1 + std::exp(-value)); }
+
+double join(double first, double second) {
+  const double longer = std::max(first, second);
+  if (longer <= 0) return 0;
+  return longer * std::cbrt(std::pow(first / longer, kKernelNorm) + std::pow(second / longer, kKernelNorm));
+}
+
+// The mean over the first axis of an array [E, ...].
+std::vector<double> mean_over_members(const Checkpoint& checkpoint, const std::string& name, std::int64_t members,
+                                      std::vector<std::int64_t> shape) {
+  std::int64_t size = 1;
+  for (const std::int64_t length : shape) size *= length;
+  shape.insert(shape.begin(), members);
+  const std::vector<double>& values = checkpoint.array(name, shape);
+  std::vector<double> mean(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    mean[i % mean.size()] += values[i] / static_cast<double>(members);
+  }
+  return mean;
+}
+
+std::vector<std::string> names(const Checkpoint& checkpoint, const std::string& key) {
+  std::vector<std::string> result;
+  for (const Json& name : checkpoint.manifest.at(key).array()) result.push_back(name.text());
+  return result;
+}
+
+class KernelResidual : public Predictor {
+ public:
+  explicit KernelResidual(const std::string& path) {
+    const Checkpoint checkpoint = read_checkpoint(path, "kernel_residual");
+    evidence_ = evidence_of(checkpoint);
+    try {
+      read(checkpoint);
+    } catch (const CheckpointError&) {
+      throw;
+    } catch (const Error& error) {
+      throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
+    }
+  }
+
+  [[nodiscard]] LatencyOutput latency(const LatencyInput& input) const override {
+    const std::vector<Kernel>& kernels = input.kernels.rows;
+    const std::vector<Outputs> learnt = outputs(input);
+    const auto device = devices_.find(input.device.name);
+    const DeviceEffects on_device = device == devices_.end() ? DeviceEffects{} : device->second;
+    const auto runtime = runtimes_.find(std::string(input.runtime.name));
+    const RuntimeEffects by_runtime = runtime == runtimes_.end() ? RuntimeEffects{} : runtime->second;
+    std::vector<double> kernel_s;
+    kernel_s.reserve(kernels.size());
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      const KernelTerms terms = kernel_terms(kernels[k], input.device, input.partition);
+      kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * static_cast<double>(kernels[k].repeat));
+    }
+    return add_host(input, std::move(kernel_s));
+  }
+
+  [[nodiscard]] const Evidence& evidence() const override { return evidence_; }
+
+ private:
+  void read(const Checkpoint& checkpoint) {
+    check_columns(checkpoint);
+    const std::int64_t members = checkpoint.manifest.at("members").integer();
+    if (members < 1) throw CheckpointError(concat("needs at least one member, has ", members));
+    std::vector<std::int64_t> widths{static_cast<std::int64_t>(term_columns().size())};
+    for (const Json& width : checkpoint.manifest.at("hidden").array()) widths.push_back(width.integer());
+    widths.push_back(kNumOutputs);
+    mlp_ = MlpEnsemble(checkpoint, members, widths);
+
+    const std::vector<double> base = mean_over_members(checkpoint, "base", members, {kNumOutputs});
+    const std::vector<double> bias = mean_over_members(checkpoint, "kind_bias", members, {kKinds, kNumOutputs});
+    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
+      const double* row = bias.data() + kind * kNumOutputs;
+      kind_outputs_[kind] = {base[0] + row[0], base[1] + row[1], base[2] + row[2], base[3] + row[3]};
+    }
+    const std::vector<double> l2 = mean_over_members(checkpoint, "l2", members, {2});
+    l2_share_ = std::exp(l2[0]);
+    held_time_share_ = logistic(l2[1]);
+
+    const std::vector<std::string> devices = names(checkpoint, "device_effects");
+    const std::vector<double> of_devices = mean_over_members(
+        checkpoint, "device_effects", members, {static_cast<std::int64_t>(devices.size()), kNumDeviceEffects});
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const double* row = of_devices.data() + i * kNumDeviceEffects;
+      devices_[devices[i]] = {{row[0], row[1]}, row[2], row[3]};
+    }
+    const std::vector<std::string> runtimes = names(checkpoint, "runtime_effects");
+    const std::vector<double> of_runtimes = mean_over_members(
+        checkpoint, "runtime_effects", members, {static_cast<std::int64_t>(runtimes.size()), kNumRuntimeEffects});
+    for (std::size_t i = 0; i < runtimes.size(); ++i) {
+      const double* row = of_runtimes.data() + i * kNumRuntimeEffects;
+      runtimes_[runtimes[i]] = {{row[0], row[1], 0}, row[2]};
+    }
+  }
+
+  static void check_columns(const Checkpoint& checkpoint) {
+    const std::vector<std::string> found = names(checkpoint, "columns");
+    const std::vector<TermColumn>& ours = term_columns();
+    for (std::size_t i = 0; i < std::max(found.size(), ours.size()); ++i) {
+      const std::string expected = i < ours.size() ? ours[i].name : "nothing";
+      const std::string theirs = i < found.size() ? found[i] : "nothing";
+      if (theirs != expected) {
+        throw CheckpointError(
+            concat("checkpoint '", checkpoint.path, "': column ", i, " is '", theirs, "' in the file and '", expected,
+                   "' in this build; fit the predictor again with this version"),
+            {.path = checkpoint.path});
+      }
+    }
+  }
+
+  // [K]; kernels with the same inputs share one run of the MLP.
+  [[nodiscard]] std::vector<Outputs> outputs(const LatencyInput& input) const {
+    const std::vector<Kernel>& kernels = input.kernels.rows;
+    std::map<std::vector<double>, std::size_t> places;
+    std::vector<std::vector<double>> answers;
+    std::vector<Outputs> result;
+    result.reserve(kernels.size());
+    std::vector<double> columns(term_columns().size());
+    for (const Kernel& kernel : kernels) {
+      fill_term_columns({kernel, input.device, input.runtime}, columns.data());
+      const auto [place, is_new] = places.emplace(columns, answers.size());
+      if (is_new) answers.push_back(mlp_.mean_output(columns));
+      const std::vector<double>& learnt = answers[place->second];
+      const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(kernel.kind)];
+      result.push_back({of_kind.log_inverse_compute + learnt[0], of_kind.log_inverse_memory + learnt[1],
+                        of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3]});
+    }
+    return result;
+  }
+
+  // One execution. The same form as predictors/kernel_residual.cpp fits.
+  [[nodiscard]] double seconds(const KernelTerms& terms, const Outputs& learnt, const DeviceEffects& on_device,
+                               const RuntimeEffects& by_runtime) const {
+    const double log_inverse_compute = learnt.log_inverse_compute +
+                                       on_device.compute[static_cast<std::size_t>(terms.units)] +
+                                       by_runtime.compute[static_cast<std::size_t>(terms.library)];
+    const double wave = std::pow(terms.wave_factor, logistic(learnt.wave_logit));
+    const double compute_s = std::max(terms.compute_s * std::exp(log_inverse_compute) * wave, terms.least_compute_s);
+
+    const double fill = terms.activation_bytes / (terms.l2_bytes * l2_share_);
+    const double beyond = fill * fill / (1 + fill * fill);  // share of the traffic that L2 does not hold
+    const double traffic =
+        terms.weight_bytes + terms.activation_bytes * (held_time_share_ + (1 - held_time_share_) * beyond);
+    const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory);
+    const double memory_s = std::max(traffic / terms.bandwidth_bytes_per_s * inverse_memory, terms.least_memory_s);
+
+    return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap);
+  }
+
+  Evidence evidence_;
+  MlpEnsemble mlp_;
+  std::array<Outputs, kNumCostKinds> kind_outputs_;
+  double l2_share_ = 1;         // of L2 that holds a kernel's activations
+  double held_time_share_ = 1;  // time of a byte that L2 holds, over one that it does not
+  std::map<std::string, DeviceEffects> devices_;
+  std::map<std::string, RuntimeEffects> runtimes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Predictor> make_kernel_residual(const std::string& checkpoint_path) {
+  return std::make_unique<KernelResidual>(checkpoint_path);
+}
+
+}  // namespace latpred

@@ -1,0 +1,375 @@
+"""Fits the default predictor: physics of each kernel times an inverse efficiency that a small MLP has learnt.
+
+    compute = FLOPs / peak x exp(ic) x wave factor ^ a      memory = traffic past L2 / bandwidth x exp(ib)
+    seconds = pnorm3(compute, memory) + gap                 call = pnorm3(sum of seconds, host)
+
+LibTorch fits it end to end on whole calls (predictors/kernel_residual.cpp), C++ without torch answers with it
+(predict/kernel_residual.cpp). Effects of chips, devices and versions of runtimes are drawn towards none; what was not
+measured has none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latpred import _core, _torch
+from latpred.datasets.graph_cache import GraphCache
+from latpred.fitting import checkpoint
+from latpred.fitting.errors import summarise
+from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable, lower
+from latpred.fitting.measurements import ARITHMETICS, CLEAR_OF_FLOOR
+from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = "kernel_residual"
+SEEDS = 3
+
+# Every table has the same weight: one source and version, device and layout, and of operators each of them. Within it
+# a family of n counts as the root of n. Small or lopsided families count less than the networks of timm.
+NETWORK_WEIGHT = 1.0
+OPERATOR_WEIGHT = 0.06
+FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
+DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
+OPERATOR_RECIPES = "op:"
+
+_KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
+
+Done = Callable[[int, int, float], None]  # seed, epoch, loss
+
+
+def newest_first(version: str) -> tuple[int, ...]:
+    """The numbers of a version, for sorting: "torch 2.9.1 cuda 13.0" is newer than "torch 2.4.0 cuda 12.4"."""
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def row_weights(rows: pd.DataFrame) -> np.ndarray:
+    """[N] how much each row counts."""
+    is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
+    of_table = rows.source + "|" + rows.device + "|" + rows.runtime + "|" + rows.runtime_version + "|" + rows.layout
+    table = of_table + "|" + rows.family.where(is_operator, "networks")
+    family = table + "|" + rows.family
+    weights = 1 / np.sqrt(family.map(family.value_counts()))
+    weights = weights / weights.groupby(table).transform("sum")
+    base = rows.family.map(FAMILY_WEIGHTS).fillna(NETWORK_WEIGHT).where(~is_operator, OPERATOR_WEIGHT)
+    return np.asarray(weights * base * rows.device.map(DEVICE_WEIGHTS).fillna(1.0), dtype=float)
+
+
+@dataclasses.dataclass(frozen=True)
+class Effects:
+    """What has effects of its own, by name: the index of a name in the fitted arrays is its place + 1, 0 is none."""
+
+    devices: tuple[str, ...]
+    chips: tuple[str, ...]
+    versions: tuple[str, ...]  # "runtime|version"
+    hosts: tuple[str, ...]  # "source|device|runtime|version"
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> Effects:
+        """Everything that `rows` name."""
+        is_named = rows.runtime_version != ""
+        return cls(
+            tuple(sorted(set(rows.device))),
+            tuple(sorted(set(rows.chip))),
+            tuple(sorted(set(_versions(rows)[is_named]))),
+            tuple(sorted(set(_hosts(rows)))),
+        )
+
+    def newest(self) -> dict[str, str]:
+        """For each runtime its newest version."""
+        newest: dict[str, str] = {}
+        for version in sorted(self.versions, key=lambda name: newest_first(name.partition("|")[2])):
+            newest[version.partition("|")[0]] = version
+        return newest
+
+
+def _versions(rows: pd.DataFrame) -> pd.Series:
+    return rows.runtime + "|" + rows.runtime_version
+
+
+def _hosts(rows: pd.DataFrame) -> pd.Series:
+    return rows.source + "|" + rows.device + "|" + _versions(rows)
+
+
+def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
+    place = {name: index + 1 for index, name in enumerate(names)}
+    return np.asarray(values.map(place).fillna(0), dtype=np.int64)
+
+
+def _arrays(table: KernelTable, effects: Effects, version: pd.Series, host: np.ndarray, host_s: np.ndarray) -> dict:
+    """`table` as _predictors takes it."""
+    rows = table.rows
+    names = ("compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute")
+    return {
+        "num_columns": len(COLUMNS),
+        "num_kinds": len(KINDS),
+        "num_devices": len(effects.devices),
+        "num_chips": len(effects.chips),
+        "num_versions": len(effects.versions),
+        "num_hosts": len(effects.hosts),
+        "inputs": table.inputs.astype(float),
+        "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
+        "first_kernel": table.first_kernel,
+        "input": table.input,
+        "count": table.count,
+        **{name: table.term(name).astype(float) for name in (*names, "least_memory")},
+        **{name: table.term(name).astype(np.int64) for name in ("units", "library")},
+        "host_s": host_s,
+        "device": _index(effects.devices, rows.device),
+        "chip": _index(effects.chips, rows.chip),
+        "version": _index(effects.versions, version),
+        "host": host,
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelResidual:
+    """Fitted members of an ensemble."""
+
+    members: tuple[dict[str, np.ndarray], ...]
+    effects: Effects
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Those with an effect: measured ones, and boards of a measured chip."""
+        measured = dict.fromkeys(self.effects.devices)
+        for chip, boards in CHIPS.items():
+            if chip in self.effects.chips:
+                measured |= dict.fromkeys((*boards, *OTHER_BOARDS.get(chip, ())))
+        return tuple(measured)
+
+    def predict(self, table: KernelTable, with_floors: bool = True) -> np.ndarray:
+        """[N] seconds as the predictor answers: by the newest version of the runtime, on no host in particular. With
+        the host's floor where the table of a row shows it, unless `with_floors` is off."""
+        newest = self.effects.newest()
+        floor = table.floor_s if with_floors else np.zeros(table.size)
+        host_s = np.where(floor > 0, floor, table.launches_s)
+        version = table.rows.runtime.map(lambda runtime: newest.get(runtime, ""))
+        arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), host_s)
+        return np.asarray(_torch.predictors_module().predict_kernel_residual(list(self.members), arrays))
+
+    def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
+        chip_of = {board: chip for chips in (CHIPS, OTHER_BOARDS) for chip, boards in chips.items() for board in boards}
+        found = np.zeros((len(self.devices), 4))
+        for place, device in enumerate(self.devices):
+            chip = chip_of.get(device, device)
+            if chip in self.effects.chips:
+                found[place] += member["chip_effects"][self.effects.chips.index(chip)]
+            if device in self.effects.devices:
+                found[place] += member["device_effects"][self.effects.devices.index(device)]
+        return found
+
+    def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
+        newest = self.effects.newest()
+        places = [self.effects.versions.index(newest[runtime]) for runtime in sorted(newest)]
+        return np.asarray(member["version_effects"][places]).reshape(len(places), 3)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the checkpoint stores: [E, ...] each, effects of devices and runtimes in the manifest's order."""
+        names = [name for name in self.members[0] if not name.endswith("_effects")]
+        stored = {name: np.stack([member[name] for member in self.members]) for name in names}
+        stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
+        stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
+        return stored
+
+    def manifest(self) -> dict[str, Any]:
+        """What the arrays' axes mean."""
+        widths = [self.members[0][f"bias_{layer}"].shape[0] for layer in range(_num_layers(self.members[0]))]
+        return {
+            "members": len(self.members),
+            "hidden": widths[:-1],
+            "columns": list(COLUMNS),
+            "device_effects": list(self.devices),
+            "runtime_effects": sorted(self.effects.newest()),
+        }
+
+
+def _num_layers(member: dict[str, np.ndarray]) -> int:
+    return sum(name.startswith("weight_") for name in member)
+
+
+def options(seed: int = 0, **changes: object) -> Any:
+    """How to fit, with `changes` to what C++ has as default."""
+    made = _torch.predictors_module().KernelResidualOptions()
+    made.seed = seed
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def fit_member(
+    table: KernelTable, effects: Effects, seed: int, done: Done | None = None, **changes: object
+) -> dict[str, np.ndarray]:
+    """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
+    floor = table.floor_s
+    hosts = np.where(floor > 0, 0, _index(effects.hosts, _hosts(table.rows)))  # a floor is no factor of launches
+    arrays = _arrays(table, effects, _versions(table.rows), hosts, np.where(floor > 0, floor, table.launches_s)) | {
+        "latency_s": table.latency_s,
+        "weight": row_weights(table.rows),
+    }
+    report = None if done is None else lambda epoch, loss: done(seed, epoch, loss)
+    fitted, _ = _torch.predictors_module().fit_kernel_residual(arrays, options(seed, **changes), report)
+    return dict(fitted)
+
+
+def fit(table: KernelTable, seeds: Sequence[int] = (0,), done: Done | None = None, **changes: object) -> KernelResidual:
+    """An ensemble with one member for each seed."""
+    effects = Effects.of(table.rows)
+    return KernelResidual(tuple(fit_member(table, effects, seed, done, **changes) for seed in seeds), effects)
+
+
+def training_rows(table: KernelTable) -> np.ndarray:
+    """[N] what the shipped fit may see: neither families of the test part nor blocks left out."""
+    return np.asarray((table.rows.part != TEST) & ~table.rows.is_left_out)
+
+
+def is_latency_on_gpu(rows: pd.DataFrame) -> np.ndarray:
+    """[N] rows that this predictor is about."""
+    on_gpu = {name: _core.device(name).is_gpu for name in rows.device.unique()}
+    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(on_gpu))
+
+
+# A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
+SHARE_THAT_TEACHES = checkpoint.SHARE_THAT_TEACHES
+
+
+def _rows_by_kind(table: KernelTable) -> dict[str, dict[str, int]]:
+    moved = (table.term("activation_bytes") + table.term("weight_bytes")) / table.term("bandwidth")
+    roofline = np.maximum(table.term("compute"), moved) * table.count
+    arithmetic = table.inputs[:, [COLUMNS.index(f"arithmetic_{name}") for name in ARITHMETICS]].argmax(axis=1)
+    kind = table.inputs[:, _KIND_COLUMNS].argmax(axis=1)
+    cells = len(KINDS) * len(ARITHMETICS)
+    cell = (kind * len(ARITHMETICS) + arithmetic)[table.input]
+    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
+    shares = np.bincount(call * cells + cell, roofline, table.size * cells).reshape(table.size, cells)
+    counts = (shares >= SHARE_THAT_TEACHES * shares.sum(axis=1, keepdims=True)).sum(axis=0)
+    counts = np.where(shares.sum(axis=0) > 0, counts, 0).reshape(len(KINDS), len(ARITHMETICS))
+    return {
+        kind: {name: int(count) for name, count in zip(ARITHMETICS, row, strict=True) if count}
+        for kind, row in zip(KINDS, counts, strict=True)
+        if row.any()
+    }
+
+
+def make_manifest(fitted: KernelResidual, table: KernelTable, interval_terms: dict[str, Any]) -> dict[str, Any]:
+    """Everything that the predictor's answers can be judged by; `table` is what it was fitted on."""
+    rows = table.rows
+    clear = table.select(table.latency_s > CLEAR_OF_FLOOR * table.floor_s)
+    return {
+        **_core.checkpoint_format(),
+        "predictor": NAME,
+        **fitted.manifest(),
+        "evidence": {
+            "is_fitted": True,
+            "devices": sorted(set(clear.rows.device)),
+            "runtimes": sorted(set(clear.rows.runtime)),
+            "precisions": sorted(set(clear.rows.precision)),
+            "smallest_batch": int(clear.rows.batch.min()),
+            "largest_batch": int(clear.rows.batch.max()),
+            "rows": _rows_by_kind(clear),
+        },
+        "interval_terms": interval_terms,
+        "sources": sorted(
+            f"{source} ({licence})" for source, licence in set(zip(rows.source, rows.licence, strict=True))
+        ),
+        "samples": table.size,
+    }
+
+
+def terms_of_analytic() -> dict[str, Any]:
+    """Interval terms of the analytic predictor: until this one's own are measured."""
+    with resources.as_file(resources.files("latpred") / "data" / "predictors" / "analytic.safetensors") as path:
+        manifest, _ = checkpoint.read(path)
+    terms: dict[str, Any] = manifest["interval_terms"]
+    return terms
+
+
+def load(path: Path) -> KernelResidual:
+    """What a checkpoint holds, with the effects of chips and versions folded into those of devices and runtimes."""
+    manifest, arrays = checkpoint.read(path)
+    renamed = {"runtime_effects": "version_effects"}
+    members = []
+    for member in range(manifest["members"]):
+        values = {renamed.get(name, name): array[member] for name, array in arrays.items()}
+        members.append(values | {"chip_effects": np.zeros((0, 4)), "host_effects": np.zeros(0)})
+    versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
+    return KernelResidual(tuple(members), Effects(tuple(manifest["device_effects"]), (), versions, ()))
+
+
+def _member_file(out: Path, table: KernelTable, seed: int, changes: dict[str, object]) -> Path:
+    made_of = hashlib.sha256(json.dumps([list(table.rows.id), list(COLUMNS), changes]).encode())
+    made_of.update(table.terms.tobytes())
+    return out.with_name(f"{out.stem}.{made_of.hexdigest()[:12]}.seed{seed}.npz")
+
+
+def _member(table: KernelTable, effects: Effects, seed: int, out: Path, done: Done, **changes: object) -> dict:
+    """A member that an earlier call has fitted, or a new one, kept beside `out`."""
+    path = _member_file(out, table, seed, changes)
+    if not path.is_file():
+        unfinished = path.with_name(f"{path.stem}.part.npz")
+        np.savez(unfinished, **fit_member(table, effects, seed, done, **changes))
+        unfinished.replace(path)
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+def main() -> None:
+    """The command: rows and graphs in, checkpoint out."""
+    import pandas as pd
+    from rich.progress import Progress
+
+    parser = argparse.ArgumentParser(description=f"Fits the predictor '{NAME}' and writes its checkpoint.")
+    parser.add_argument("--rows", type=Path, required=True, help="Parquet file of measurements")
+    parser.add_argument("--graphs", type=Path, required=True, help="their graph cache; lowered rows are kept beside it")
+    parser.add_argument("--out", type=Path, required=True, help="checkpoint to write")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"members of the ensemble (default {SEEDS})")
+    parser.add_argument("--epochs", type=int, help="passes over the rows (default: that of the fit)")
+    arguments = parser.parse_args()
+    changes = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+
+    rows = pd.read_parquet(arguments.rows)
+    rows = rows[is_latency_on_gpu(rows)]
+    folder = arguments.graphs.with_suffix(".terms")
+    folder.mkdir(exist_ok=True)
+    failures: list[str] = []
+    with Progress() as progress:
+        task = progress.add_task("lowering", total=len(rows))
+        table = lower(
+            rows,
+            GraphCache(arguments.graphs).graph,
+            folder,
+            done=lambda done, _: progress.update(task, completed=done),
+            failed=failures.append,
+        )
+        training = table.select(training_rows(table))
+        effects = Effects.of(training.rows)
+        epochs = options(**changes).epochs
+        bars = [progress.add_task(f"seed {seed}", total=epochs) for seed in range(arguments.seeds)]
+
+        def done(seed: int, epoch: int, loss: float) -> None:
+            progress.update(bars[seed], completed=epoch, description=f"seed {seed}, loss {loss:.4f}")
+
+        members = []
+        for seed in range(arguments.seeds):
+            members.append(_member(training, effects, seed, arguments.out, done, **changes))
+            progress.update(bars[seed], completed=epochs)
+    fitted = KernelResidual(tuple(members), effects)
+    for text in failures:
+        print(f"left out: {text}")
+    checkpoint.write(arguments.out, make_manifest(fitted, training, terms_of_analytic()), fitted.arrays())
+    print(f"{arguments.out}: training rows, {summarise(fitted.predict(training), training.latency_s)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "checkpoint_writer.h"
+#include "latpred/error.h"
+#include "latpred/kernel_terms.h"
+#include "message_of.h"
+#include "predict/predictors.h"
+#include "prepared_network.h"
+
+namespace latpred {
+namespace {
+
+using testing::convolution_network;
+using testing::message_of;
+using testing::PreparedNetwork;
+
+constexpr double kGapS = 3e-6;
+
+std::string column_names(std::string_view first) {
+  std::string text;
+  for (const TermColumn& column : term_columns()) {
+    text += concat(text.empty() ? "" : ", ", "\"", text.empty() ? first : std::string_view(column.name), "\"");
+  }
+  return text;
+}
+
+// Two members without hidden layers whose MLPs say nothing, unless told otherwise.
+struct Numbers {
+  std::string first_column = term_columns().front().name;
+  std::vector<double> base{0.5, 0.25, 0, std::log(kGapS), 0.5, 0.25, 0, std::log(kGapS)};  // [2, 4]
+  double device_compute = 0;
+  double runtime_memory = 0;
+  double input_deviation = 1;
+  double first_weight = 0;  // of column 0 on the inverse compute, second member only
+
+  [[nodiscard]] std::string write() const {
+    const auto columns = static_cast<std::int64_t>(term_columns().size());
+    const auto array = [](std::vector<std::int64_t> shape, double value = 0) {
+      std::int64_t size = 1;
+      for (const std::int64_t length : shape) size *= length;
+      return CheckpointArray{std::move(shape), std::vector<double>(static_cast<std::size_t>(size), value)};
+    };
+    std::map<std::string, CheckpointArray> arrays{
+        {"base", {{2, 4}, base}},
+        {"kind_bias", array({2, kNumCostKinds, 4})},
+        {"l2", array({2, 2})},
+        {"input_mean", array({2, columns})},
+        {"input_deviation", array({2, columns}, input_deviation)},
+        {"weight_0", array({2, 4, columns})},
+        {"bias_0", array({2, 4})},
+        {"device_effects", array({2, 1, 4})},
+        {"runtime_effects", array({2, 1, 3})},
+    };
+    arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
+    for (const std::size_t place : {0U, 1U, 4U, 5U}) arrays.at("device_effects").values[place] = device_compute;
+    for (const std::size_t place : {2U, 5U}) arrays.at("runtime_effects").values[place] = runtime_memory;
+    const std::string more = concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
+                                    R"(], "device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"])");
+    return testing::write_checkpoint("kernel_residual.safetensors",
+                                     testing::manifest_text("kernel_residual", R"("rows": {})", more), arrays);
+  }
+  [[nodiscard]] LatencyOutput latency(const PreparedNetwork& network) const {
+    return make_kernel_residual(write())->latency(network.input());
+  }
+};
+
+double pnorm3(double first, double second) { return std::cbrt(first * first * first + second * second * second); }
+
+TEST(KernelResidual, EvaluatesTheForm) {
+  const PreparedNetwork network(convolution_network({.channels = 64, .size = 56}), 64, device("A100"));
+  const Kernel& convolution = network.kernels.rows[0];
+  const KernelTerms terms = kernel_terms(convolution, network.device, network.part);
+  const double compute = terms.compute_s * std::exp(0.5) * std::sqrt(terms.wave_factor);
+  const double fill = terms.activation_bytes / terms.l2_bytes;
+  const double traffic = terms.weight_bytes + terms.activation_bytes * (0.5 + 0.5 * fill * fill / (1 + fill * fill));
+  const double memory = traffic / terms.bandwidth_bytes_per_s * std::exp(0.25);
+  EXPECT_NEAR(Numbers{}.latency(network).kernel_s[0], pnorm3(compute, memory) + kGapS, 1e-12);
+}
+
+TEST(KernelResidual, AveragesItsMembersBeforeThePhysics) {
+  const PreparedNetwork network(convolution_network({.channels = 256, .size = 56}), 64, device("T4"));
+  Numbers numbers;
+  const double without = numbers.latency(network).kernel_s[0];
+  numbers.first_weight = 0.2;  // n = 256: log2 is 8; half of it from this member
+  const double with = numbers.latency(network).kernel_s[0];
+  numbers.first_weight = 0;
+  numbers.base[0] += 0.8;
+  numbers.base[4] += 0.8;
+  EXPECT_GT(with, without);
+  EXPECT_NEAR(with, numbers.latency(network).kernel_s[0], 1e-12);
+}
+
+TEST(KernelResidual, EffectsAreOfMeasuredDevicesAndRuntimesOnly) {
+  constexpr std::size_t kConvolution = 0;
+  constexpr std::size_t kRelu = 1;
+  const auto ratio = [](const Numbers& numbers, std::string_view device_name, std::string_view runtime_name,
+                        std::size_t kernel) {
+    const PreparedNetwork network(convolution_network({.channels = 512, .size = 28}), 256, device(device_name), "",
+                                  runtime_name);
+    return numbers.latency(network).kernel_s[kernel] / Numbers{}.latency(network).kernel_s[kernel];
+  };
+  Numbers slow_device;
+  slow_device.device_compute = 0.4;
+  EXPECT_GT(ratio(slow_device, "A100", "eager", kConvolution), 1.2);
+  EXPECT_DOUBLE_EQ(ratio(slow_device, "H100", "eager", kConvolution), 1);
+  Numbers slow_memory;
+  slow_memory.runtime_memory = 0.4;
+  EXPECT_NEAR(ratio(slow_memory, "A100", "eager", kRelu), std::exp(0.4), 0.01);
+  EXPECT_DOUBLE_EQ(ratio(slow_memory, "A100", "tensorrt", kConvolution), 1);
+}
+
+TEST(KernelResidual, RefusesACheckpointOfOtherColumns) {
+  Numbers numbers;
+  numbers.first_column = "rows";
+  const std::string path = numbers.write();
+  EXPECT_EQ(message_of<CheckpointError>([&] { (void)make_kernel_residual(path); }),
+            concat("checkpoint '", path,
+                   "': column 0 is 'rows' in the file and 'n' in this build; fit the predictor again with this "
+                   "version"));
+  numbers = {};
+  numbers.input_deviation = 0;
+  EXPECT_NE(message_of<CheckpointError>([&] { (void)make_kernel_residual(numbers.write()); }).find("must be > 0"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace latpred
