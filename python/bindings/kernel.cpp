@@ -25,6 +25,12 @@ void bind_kernel(py::module_& module) {
       .def_readonly("groups", &Kernel::groups)
       .def_readonly("window", &Kernel::window)
       .def_readonly("stride", &Kernel::stride)
+      .def_readonly("positions", &Kernel::positions)
+      .def_readonly("row", &Kernel::row)
+      .def_readonly("masked", &Kernel::masked)
+      .def_readonly("composed", &Kernel::composed)
+      .def_readonly("interpolates", &Kernel::interpolates)
+      .def_readonly("channels_last", &Kernel::channels_last)
       .def("__repr__", [](const Kernel& kernel) { return python_text("<Kernel " + kernel.name + ">"); });
   py::class_<Kernels>(module, "Kernels", "What a runtime executes for a graph at a precision, in order.")
       .def_readonly("rows", &Kernels::rows)
@@ -35,11 +41,11 @@ void bind_kernel(py::module_& module) {
                              [](const Kernels& kernels) { return python_texts(kernels.unknown_operators); });
   module.def(
       "fuse",
-      [](const std::shared_ptr<Graph>& graph, const std::string& runtime, const std::string& precision) {
-        return fuse(*graph, runtime, precision);
-      },
+      [](const std::shared_ptr<Graph>& graph, const std::string& runtime, const std::string& precision,
+         bool channels_last) { return fuse(*graph, runtime, precision, channels_last); },
       py::arg("graph"), py::arg("runtime") = "eager", py::arg("precision") = "default",
-      py::call_guard<py::gil_scoped_release>(), "Groups a graph into kernels by the rules of a runtime.");
+      py::arg("channels_last") = false, py::call_guard<py::gil_scoped_release>(),
+      "Groups a graph into kernels by the rules of a runtime.");
 }
 
 }  // namespace latpred

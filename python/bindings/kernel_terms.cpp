@@ -21,7 +21,7 @@ struct TermTable {
 using Row = std::vector<double>;  // [T + F]
 
 // Kernels that are equal in every number are one row.
-std::map<Row, double> merged(const Kernels& kernels, const Device& on, const Partition& part, bool channels_last) {
+std::map<Row, double> merged(const Kernels& kernels, const Device& on, const Partition& part) {
   const std::vector<TermRow>& terms = term_rows();
   const Runtime& by = runtime(kernels.runtime);
   std::map<Row, double> counts;
@@ -29,16 +29,15 @@ std::map<Row, double> merged(const Kernels& kernels, const Device& on, const Par
   for (const Kernel& kernel : kernels.rows) {
     const KernelTerms of_kernel = kernel_terms(kernel, on, part);
     std::transform(terms.begin(), terms.end(), row.begin(), [&](const TermRow& term) { return term.value(of_kernel); });
-    fill_term_columns({kernel, on, by, channels_last}, row.data() + terms.size());
+    fill_term_columns({kernel, on, by}, row.data() + terms.size());
     counts[row] += static_cast<double>(kernel.repeat);
   }
   return counts;
 }
 
-TermTable term_table(const Kernels& kernels, const std::string& device_name, const std::string& partition_name,
-                     bool channels_last) {
+TermTable term_table(const Kernels& kernels, const std::string& device_name, const std::string& partition_name) {
   const Device& on = device(device_name);
-  const std::map<Row, double> rows = merged(kernels, on, partition(on, partition_name), channels_last);
+  const std::map<Row, double> rows = merged(kernels, on, partition(on, partition_name));
   const auto num_rows = static_cast<py::ssize_t>(rows.size());
   const auto num_terms = static_cast<py::ssize_t>(term_rows().size());
   const auto num_columns = static_cast<py::ssize_t>(term_columns().size());
@@ -72,7 +71,7 @@ void bind_kernel_terms(py::module_& module) {
       .def_readonly("columns", &TermTable::columns, "float64 [K, F]: term_columns()")
       .def_readonly("counts", &TermTable::counts, "float64 [K]: kernels that a row stands for, repeats included");
   module.def("kernel_terms", &term_table, py::arg("kernels"), py::arg("device"), py::arg("partition") = "",
-             py::arg("channels_last") = false, "What the predictor kernel_residual starts from.");
+             "What the predictor kernel_residual starts from.");
 }
 
 }  // namespace latpred

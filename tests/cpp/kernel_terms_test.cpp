@@ -41,9 +41,9 @@ KernelTerms terms(const Kernel& kernel, std::string_view device_name, std::strin
   return kernel_terms(kernel, on, partition(on, partition_name));
 }
 
-std::vector<double> inputs(const Kernel& kernel, std::string_view device_name, bool channels_last = false) {
+std::vector<double> inputs(const Kernel& kernel, std::string_view device_name) {
   std::vector<double> values(term_columns().size());
-  fill_term_columns({kernel, device(device_name), runtime("eager"), channels_last}, values.data());
+  fill_term_columns({kernel, device(device_name), runtime("eager")}, values.data());
   return values;
 }
 
@@ -122,9 +122,21 @@ TEST(TermColumns, SayWhatTheDeviceExecutes) {
   EXPECT_EQ(input(kernel, "A100", "kind_matmul"), 1);
   EXPECT_EQ(input(kernel, "A100", "kind_unary"), 0);
   Kernel convolution = kernel;
-  convolution.kind = CostKind::conv;
-  EXPECT_NE(inputs(convolution, "A100", true), inputs(convolution, "A100", false));
-  EXPECT_EQ(inputs(kernel, "A100", true), inputs(kernel, "A100", false));
+  convolution.kind = CostKind::conv_depthwise;
+  convolution.channels_last = true;
+  EXPECT_EQ(input(convolution, "A100", "channels_last"), 1);
+  EXPECT_EQ(input(convolution, "A100", "channels_last_depthwise"), 1);
+}
+
+TEST(KernelTerms, InterpolationOfFewPixelsLeavesSmsIdle) {
+  Kernel resize = stream(kMega);
+  resize.kind = CostKind::resize;
+  resize.positions = 14 * 14;
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);  // the nearest pixel: a thread for every element
+  resize.interpolates = true;
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 108.0 * 2048 / (14 * 14));
+  resize.channels_last = true;
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);
 }
 
 TEST(TermColumns, MatchTheGoldenFile) {

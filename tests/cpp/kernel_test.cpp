@@ -141,6 +141,77 @@ TEST(Kernels, SoftmaxLeavesHalfPrecisionUnderAutocast) {
   EXPECT_DOUBLE_EQ(softmax->bytes_out, 4.0 * kBatch * 4 * 32 * 32);
 }
 
+TEST(Kernels, AParameterWidensUnderAutocastAndANumberDoesNot) {
+  GraphMaker make;
+  const Shape shape{kBatch, 64};
+  const TensorId half = make.node(OperatorId::linear, {make.input(shape), make.weight({64, 64})}, shape);
+  const TensorId twice = make.node(OperatorId::mul, {half, make.number(2)}, shape);
+  const TensorId scaled = make.node(OperatorId::mul, {twice, make.weight({64})}, shape);
+  const Kernels kernels = fuse(make.build({scaled}), "eager", "amp");
+  ASSERT_EQ(kernels.rows.size(), 5U);  // two casts and three operators
+  EXPECT_DOUBLE_EQ(kernels.rows[3].bytes_out, 2.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(kernels.rows[4].bytes_out, 4.0 * kBatch * 64);
+}
+
+// [batch, 8, 8, 16] permuted to channels first, as a block of ConvNeXt hands it to its convolution.
+TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 8, 8, 16});
+  const Shape image{kBatch, 16, 8, 8};
+  const TensorId t = make.node(OperatorId::transpose, {x}, image, {{"perm", Shape{0, 3, 1, 2}}});
+  const TensorId c = make.node(OperatorId::conv, {t, make.weight({16, 16, 3, 3})}, image, conv_settings());
+  const TensorId r = make.node(OperatorId::relu, {c}, image);
+  const TensorId d = make.node(OperatorId::conv, {r, make.weight({16, 1, 3, 3})}, image, conv_settings(16));
+  const Kernels kernels = fuse(make.build({d}), "eager", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 3U);
+  EXPECT_TRUE(kernels.rows[0].channels_last);
+  EXPECT_TRUE(kernels.rows[2].channels_last);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].positions, 64);
+  const Graph plain = residual_block();
+  EXPECT_FALSE(fuse(plain, "eager", "fp32").rows[0].channels_last);
+  EXPECT_TRUE(fuse(plain, "eager", "fp32", true).rows[0].channels_last);
+}
+
+TEST(Kernels, NormsAndReductionsSayHowLongTheirRowsAre) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 32, 48});
+  const TensorId n = make.node(OperatorId::layer_norm, {x, make.weight({48}), make.weight({48})}, {kBatch, 32, 48});
+  const TensorId s = make.node(OperatorId::softmax, {n}, {kBatch, 32, 48}, {{"axis", std::int64_t{1}}});
+  const TensorId m = make.node(OperatorId::reduce_mean, {s}, {kBatch}, {{"axes", Shape{1, 2}}});
+  const Kernels kernels = fuse(make.build({m}), "eager", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 3U);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].row, 48);
+  EXPECT_DOUBLE_EQ(kernels.rows[1].row, 32);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].row, 32 * 48);
+}
+
+Kernel attention_kernel(const Shape& heads, const GraphMaker::Settings& settings = {}) {
+  GraphMaker make;
+  const TensorId q = make.input(heads);
+  const TensorId y =
+      make.node(OperatorId::scaled_dot_product_attention, {q, make.input(heads), make.input(heads)}, heads, settings);
+  Graph graph = make.build({y});
+  graph.nodes[0].source_operator = "aten.scaled_dot_product_attention.default";
+  return fuse(graph, "eager", "fp16").rows.at(0);
+}
+
+TEST(Kernels, AttentionOfFiveDimensionsIsComposedInFloat32) {
+  const Kernel fused = attention_kernel({kBatch, 4, 32, 16});
+  const Kernel composed = attention_kernel({kBatch, 2, 2, 32, 16});
+  EXPECT_FALSE(fused.composed);
+  EXPECT_EQ(fused.arithmetic, Arithmetic::fp16);
+  EXPECT_TRUE(composed.composed);
+  EXPECT_EQ(composed.arithmetic, Arithmetic::fp32);
+  EXPECT_DOUBLE_EQ(composed.bytes() - fused.bytes(), 4.0 * 4 * kBatch * 4 * 32 * 32);
+}
+
+TEST(Kernels, CausalityHidesHalfOfTheScores) {
+  const Kernel whole = attention_kernel({kBatch, 4, 32, 16});
+  const Kernel causal = attention_kernel({kBatch, 4, 32, 16}, {{"is_causal", std::int64_t{1}}});
+  EXPECT_DOUBLE_EQ(causal.flops, whole.flops * (1 + 1.0 / 32) / 2);
+  EXPECT_DOUBLE_EQ(causal.macs, whole.macs);
+}
+
 TEST(Kernels, LoopsAreCountedOnceAndRepeated) {
   GraphMaker make;
   const TensorId x = make.input({kBatch, 64});

@@ -31,8 +31,14 @@ struct Kernel {
   double n = 0;
   double k = 0;
   double groups = 1;
-  double window = 1;  // elements of the convolution or pooling window
-  double stride = 1;  // product over the spatial axes
+  double window = 1;           // elements of the convolution or pooling window
+  double stride = 1;           // product over the spatial axes
+  double positions = 0;        // pixels of one output image: convolutions, pooling, resizing
+  double row = 0;              // elements that one result of a norm, softmax or reduction combines
+  bool masked = false;         // attention with a mask added to its scores
+  bool composed = false;       // attention that no single kernel covers: products and a softmax in float32
+  bool interpolates = false;   // resizing by more than the nearest pixel
+  bool channels_last = false;  // reads its image with the channels innermost
 
   [[nodiscard]] double bytes() const { return bytes_in + bytes_out + weight_bytes; }
 };
@@ -50,7 +56,8 @@ struct Kernels {
 };
 
 // Groups `graph` into kernels by the rules of `runtime` (a name in runtimes()) at `precision` (a name in
-// precisions()).
-[[nodiscard]] Kernels fuse(const Graph& graph, std::string_view runtime, std::string_view precision);
+// precisions()). `channels_last`: whether PyTorch gets its images in that memory format.
+[[nodiscard]] Kernels fuse(const Graph& graph, std::string_view runtime, std::string_view precision,
+                           bool channels_last = false);
 
 }  // namespace latpred

@@ -24,7 +24,7 @@ inline constexpr std::size_t kNumKernelLibraries = 3;
 // one execution.
 struct KernelTerms {
   double compute_s = 0;         // flops / sustained peak
-  double wave_factor = 1;       // >= 1: time by whole waves of the tile that suits best, over compute_s
+  double wave_factor = 1;       // >= 1: time by whole waves of work on the SMs, over compute_s
   double activation_bytes = 0;  // read and written
   double weight_bytes = 0;
   double bandwidth_bytes_per_s = 0;
@@ -52,7 +52,6 @@ struct KernelInRuntime {
   const Kernel& kernel;
   const Device& device;
   const Runtime& runtime;
-  bool channels_last = false;  // activations lie in memory as NHWC
 };
 
 // An input of the learnt efficiency: independent of the batch, so that latency grows with it. Append only.

@@ -18,9 +18,6 @@ constexpr double kLargestInOut = 6;
 // Of flops where a kernel has none.
 constexpr double kNoFlops = 1e-9;
 
-constexpr std::array kConvolutions{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped,
-                                   CostKind::conv_depthwise};
-
 double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
 double is_multiple(double size, double step) { return size > 0 && std::fmod(size, step) == 0 ? 1 : 0; }
 double used_share(double size, double step) { return size > 0 ? size / (std::ceil(size / step) * step) : 1; }
@@ -44,15 +41,13 @@ Arithmetic executed(In in) {
   const bool falls_back = runs_matrix_product(in.kernel) && !has_units(in.device, in.kernel.arithmetic);
   return falls_back ? Arithmetic::fp32 : in.kernel.arithmetic;
 }
-double channels_last(In in, std::size_t) {
-  return in.channels_last &&
-                 std::find(kConvolutions.begin(), kConvolutions.end(), in.kernel.kind) != kConvolutions.end()
-             ? 1
-             : 0;
+double flag(bool is_set) { return is_set ? 1 : 0; }
+double channels_last_depthwise(In in, std::size_t) {
+  return flag(in.kernel.channels_last && in.kernel.kind == CostKind::conv_depthwise);
 }
 
 // Runtimes that do something else with the same kernels than eager launches do.
-constexpr std::array<std::string_view, 2> kOtherRuntimes{"compiled", "tensorrt"};
+constexpr std::array<std::string_view, 4> kOtherRuntimes{"compiled", "tensorrt", "onnxruntime", "kernel"};
 
 std::vector<TermColumn> make_columns() {
   std::vector<TermColumn> table{
@@ -71,12 +66,22 @@ std::vector<TermColumn> make_columns() {
       {"k_used_64", "share", "k over k rounded up to 64", [](In in, std::size_t) { return used_share(depth(in), 64); }},
       {"m_by_8", "0 or 1", "m of each product of a batch is a multiple of 8",
        [](In in, std::size_t) { return is_multiple(own_rows(in), 8); }},
-      {"masked", "0 or 1", "attention with a mask", [](In in, std::size_t) { return in.kernel.masked ? 1.0 : 0.0; }},
+      {"masked", "0 or 1", "attention with a mask", [](In in, std::size_t) { return flag(in.kernel.masked); }},
+      {"composed", "0 or 1", "attention of single operators, in float32",
+       [](In in, std::size_t) { return flag(in.kernel.composed); }},
+      {"row", "log2", "elements that one result of a norm, softmax or reduction combines",
+       [](In in, std::size_t) { return log2_size(in.kernel.row); }},
+      {"positions", "log2", "pixels of one output image",
+       [](In in, std::size_t) { return log2_size(in.kernel.positions); }},
+      {"interpolates", "0 or 1", "resizing by more than the nearest pixel",
+       [](In in, std::size_t) { return flag(in.kernel.interpolates); }},
       {"members", "log2", "operators of the group",
        [](In in, std::size_t) { return log2_size(static_cast<double>(in.kernel.members.size())); }},
       {"tensor_cores", "0 or 1", "runs on tensor cores",
        [](In in, std::size_t) { return uses_tensor_cores(in.kernel, in.device) ? 1.0 : 0.0; }},
-      {"channels_last", "0 or 1", "a convolution on NHWC activations", channels_last},
+      {"channels_last", "0 or 1", "an image with the channels innermost",
+       [](In in, std::size_t) { return flag(in.kernel.channels_last); }},
+      {"channels_last_depthwise", "0 or 1", "a depth-wise convolution of such an image", channels_last_depthwise},
   };
   for (std::size_t id = 0; id < kOtherRuntimes.size(); ++id) {
     table.push_back({concat("runtime_", kOtherRuntimes[id]), "0 or 1", "executed by this runtime",

@@ -28,6 +28,15 @@ KernelLibrary library_of(const Kernel& kernel) {
   return is_product(kernel) ? KernelLibrary::product : KernelLibrary::none;
 }
 
+// PyTorch interpolates images of separate channels with one thread for each output pixel, which walks all channels and
+// items of the batch: few pixels leave most of the device idle.
+constexpr double kThreadsOfAnSm = 2048;
+
+double interpolation_waves(const Kernel& kernel, double sms) {
+  if (!kernel.interpolates || kernel.channels_last || kernel.positions <= 0) return 1;
+  return std::max(1.0, sms * kThreadsOfAnSm / kernel.positions);
+}
+
 bool runs_winograd(const Kernel& kernel, const Device& device) {
   return kernel.kind == CostKind::conv && kernel.window == kWinogradWindow && kernel.stride == 1 &&
          (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
@@ -42,6 +51,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
   terms.units = is_product(kernel) && has_own_units ? ComputeUnits::matrix : ComputeUnits::general;
   terms.compute_s = kernel.flops / sustained_peak(kernel, device, partition);
+  terms.wave_factor = interpolation_waves(kernel, partition.sms);
   if (is_product(kernel)) {
     terms.wave_factor = choose_tiling(kernel, uses_tensor_cores(kernel, device), partition.sms).time_factor;
   }

@@ -1,17 +1,31 @@
 #include "latpred/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "fusion_rules.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
+#include "memory_format.h"
+#include "operators/attention_sizes.h"
+#include "operators/layout.h"
 #include "operators/products.h"
 
 namespace latpred {
 namespace {
 
 constexpr double kBitsPerByte = 8;
+constexpr std::size_t kFusedAttentionRank = 4;
+
+constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
+                                 CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
+constexpr std::array kRowKinds{CostKind::layer_norm, CostKind::softmax, CostKind::reduce};
+
+template <std::size_t size>
+bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
 
 double product(const Shape& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), 1.0,
@@ -25,8 +39,8 @@ double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
 // Makes the rows for one graph; its members are what the steps share.
 class Fuser {
  public:
-  Fuser(const Graph& graph, const Runtime& runtime, const Precision& precision)
-      : graph_(graph), runtime_(runtime), precision_(precision) {}
+  Fuser(const Graph& graph, const Runtime& runtime, const Precision& precision, bool channels_last)
+      : graph_(graph), runtime_(runtime), precision_(precision), inputs_channels_last_(channels_last) {}
 
   Kernels run() {
     prepare();
@@ -53,6 +67,7 @@ class Fuser {
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
     result_.views = runtime_.strided_views ? find_views(graph_) : find_plain_views(graph_);
+    if (runtime_.strided_views) channels_last_ = find_channels_last(graph_, kinds_, inputs_channels_last_);
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
@@ -158,6 +173,9 @@ class Fuser {
     row.m = gemm.m;
     row.n = gemm.n;
     row.k = gemm.k;
+    describe_image(row, node);
+    if (is_one_of(kRowKinds, row.kind)) row.row = combined_elements(node);
+    if (row.kind == CostKind::attention) describe_attention(row, node);
     if (row.kind == CostKind::matmul) return;  // of a fully connected layer that is written as a convolution
     row.groups = static_cast<double>(node.attributes.integer("group", 1));
     row.window = product(node.attributes.integers("kernel_shape"));
@@ -167,6 +185,44 @@ class Fuser {
     }
   }
 
+  void describe_image(Kernel& row, const Node& node) const {
+    if (!is_one_of(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
+    const Shape image = channels_first(node.attributes, graph_.tensors[node.outputs[0]].shape);
+    if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
+    row.interpolates = row.kind == CostKind::resize && node.attributes.text("mode", "nearest") != "nearest";
+    row.channels_last =
+        has_channels_last(node.attributes) ||
+        (!channels_last_.empty() && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                [&](TensorId id) { return id != kAbsent && channels_last_[id]; }));
+  }
+
+  // How many elements of the input make one of the result: the length of a row that one block of threads walks.
+  [[nodiscard]] double combined_elements(const Node& node) const {
+    const Tensor* input = input_tensor(graph_, node, 0);
+    const Tensor* output = output_tensor(graph_, node, 0);
+    if (input == nullptr || output == nullptr || input->shape.empty()) return 0;
+    if (operator_row(node.op).kind == CostKind::reduce) {
+      return static_cast<double>(input->num_elements()) / std::max(1.0, static_cast<double>(output->num_elements()));
+    }
+    const Tensor* scale = input_tensor(graph_, node, 1);
+    if (operator_row(node.op).kind == CostKind::layer_norm && scale != nullptr) {
+      return static_cast<double>(scale->num_elements());
+    }
+    const auto rank = static_cast<std::int64_t>(input->shape.size());
+    const std::int64_t axis = node.attributes.integer("axis", -1);
+    return static_cast<double>(input->shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis) % rank]);
+  }
+
+  void describe_attention(Kernel& row, const Node& node) const {
+    row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph_, node)).has_mask;
+    const Tensor* query = input_tensor(graph_, node, 0);
+    // PyTorch's fused kernels take [batch, heads, tokens, size] alone; anything else is composed of single operators,
+    // in float32 whatever came in (since 2.5).
+    row.composed = runtime_.strided_views && node.source_operator.starts_with("aten.") && query != nullptr &&
+                   query->shape.size() != kFusedAttentionRank;
+    if (row.composed) row.arithmetic = Arithmetic::fp32;
+  }
+
   void add_node(std::int64_t index, NodeId position) {
     const Node& node = graph_.nodes[position];
     Kernel& row = result_.rows[index];
@@ -174,7 +230,7 @@ class Fuser {
     if (!is_first) row.name += concat("+", node.name);
     row.members.push_back(position);
     row.macs += node.cost.macs;
-    row.flops += node.cost.flops;
+    row.flops += node.cost.flops * executed_share(row, node);
 
     const auto read = [&](TensorId id) { return bits_read(position, id); };
     const auto written = [&](TensorId id) { return storage().tensor_bits[id]; };
@@ -183,6 +239,12 @@ class Fuser {
     if (kinds_[position] == CostKind::view) {  // a reshape that has to copy: the table counts it as free
       bytes_in = stored_bytes(graph_, storage(), node.inputs[0]);
       bytes_out = bytes_in;
+    }
+    if (row.composed) {
+      // The scores are written by the first product, read and written by the softmax, and read by the second product.
+      const double scores = row.gemm_batch * row.m * row.n * sizeof(float);
+      bytes_in += 2 * scores;
+      bytes_out += 2 * scores;
     }
     if (!is_first) {
       // What stays inside the group is neither written nor read again.
@@ -204,22 +266,31 @@ class Fuser {
     if (node.op == OperatorId::unknown) result_.unknown_operators.push_back(node.source_operator);
   }
 
+  // A fused kernel skips the blocks of scores that causality hides.
+  [[nodiscard]] static double executed_share(const Kernel& row, const Node& node) {
+    const bool is_causal =
+        row.kind == CostKind::attention && !row.composed && node.attributes.integer("is_causal", 0) != 0;
+    return is_causal ? (1 + 1 / std::max(1.0, row.m)) / 2 : 1.0;
+  }
+
   const Graph& graph_;
   const Runtime& runtime_;
   const Precision& precision_;
+  bool inputs_channels_last_;
   std::vector<CostKind> kinds_;
   std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
   std::vector<int> num_readers_;            // [tensors]
   std::vector<bool> cast_done_;             // [tensors]
+  std::vector<bool> channels_last_;         // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;
 };
 
 }  // namespace
 
-Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view precision_name) {
+Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view precision_name, bool channels_last) {
   const Runtime& row = runtime(runtime_name);
-  return Fuser(graph, row, precision_of(row, precision_name)).run();
+  return Fuser(graph, row, precision_of(row, precision_name), channels_last).run();
 }
 
 }  // namespace latpred

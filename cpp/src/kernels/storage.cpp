@@ -45,7 +45,18 @@ constexpr std::array kFloat32Operators{
     OperatorId::rms_norm,
     OperatorId::negative_log_likelihood_loss,
     OperatorId::softmax_cross_entropy_loss,
+    OperatorId::reduce_log_sum_exp,
+    OperatorId::resize,
+    OperatorId::upsample,
 };
+
+// Norms that torch computes in the type of their activations, whatever type their weights have.
+constexpr std::array kMixedTypeNorms{CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm};
+
+template <typename Range, typename Value>
+bool contains(const Range& range, const Value& value) {
+  return std::find(range.begin(), range.end(), value) != range.end();
+}
 
 // A tensor that is not stored in float32 has chosen its units itself.
 constexpr std::array<std::pair<DType, Arithmetic>, 4> kStoredArithmetic{{{DType::float16, Arithmetic::fp16},
@@ -68,23 +79,39 @@ std::optional<Arithmetic> stored_arithmetic(const Graph& graph, const Node& node
 constexpr int kHalfBits = 16;
 constexpr int kSingleBits = 32;
 
+// PyTorch's names for what writes into its first argument, whose type it keeps: "aten.add_.Tensor".
+bool is_in_place(const Node& node) {
+  const std::string_view name = node.source_operator;
+  return name.starts_with("aten.") && name.find("_.") != std::string_view::npos;
+}
+
 void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
+    const bool is_norm = contains(kMixedTypeNorms, kinds[position]);
     const bool to_half = is_convolution(kinds[position]) || is_product(kinds[position]);
-    const bool to_single =
-        std::find(kFloat32Operators.begin(), kFloat32Operators.end(), node.op) != kFloat32Operators.end();
+    const bool to_single = contains(kFloat32Operators, node.op);
     int widest = 0;
+    int widest_scalar = 0;
     for (const TensorId id : node.inputs) {
       if (id == kAbsent || graph.tensors[id].dtype != DType::float32) continue;
-      // A norm's float32 weights do not widen its activations: the libraries take the mix.
-      if (!graph.tensors[id].is_weight()) widest = std::max(widest, storage.tensor_bits[id]);
+      // PyTorch's type promotion: x * gamma is as wide as gamma, a number without dimensions widens nothing, and norms
+      // take their float32 weights beside half activations.
+      if (!(is_norm && graph.tensors[id].is_weight())) {
+        int& wide = graph.tensors[id].shape.empty() ? widest_scalar : widest;
+        wide = std::max(wide, storage.tensor_bits[id]);
+      }
+      if (graph.tensors[id].shape.empty()) continue;
       const int wanted = to_half ? kHalfBits : to_single ? kSingleBits : storage.tensor_bits[id];
       if (storage.tensor_bits[id] != wanted && !(to_single && graph.tensors[id].is_weight())) {
         storage.casts[position].push_back(id);
       }
     }
-    const int result = to_half ? kHalfBits : to_single || widest == 0 ? kSingleBits : widest;
+    if (widest == 0) widest = widest_scalar;
+    int result = to_half ? kHalfBits : to_single || widest == 0 ? kSingleBits : widest;
+    if (is_in_place(node) && !node.inputs.empty() && node.inputs[0] != kAbsent) {
+      result = storage.tensor_bits[node.inputs[0]];
+    }
     for (const TensorId id : node.outputs) {
       if (id != kAbsent && graph.tensors[id].dtype == DType::float32) storage.tensor_bits[id] = result;
     }

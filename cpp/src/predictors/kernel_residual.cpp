@@ -71,10 +71,12 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
 
 void KernelResidual::set_scale(const at::Tensor& inputs) {
   const torch::NoGradGuard no_grad;
-  input_mean_.copy_(inputs.mean(0));
   const at::Tensor deviation = inputs.std(0, /*unbiased=*/false);
-  // A column that does not vary says nothing: it is left at 0 instead of being divided by 0.
-  input_deviation_.copy_(at::where(deviation > kSmallestDeviation, deviation, 1.0));
+  // A column that does not vary says nothing: it is left at 0 instead of being divided by 0. One of yes and no keeps
+  // its 0 and 1: scaled, the few kernels of a rare kind would drown all else.
+  const at::Tensor is_flag = inputs.eq(0).logical_or(inputs.eq(1)).all(0);
+  input_mean_.copy_(at::where(is_flag, 0.0, inputs.mean(0)));
+  input_deviation_.copy_(at::where(is_flag.logical_or(deviation <= kSmallestDeviation), 1.0, deviation));
 }
 
 KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
