@@ -2,6 +2,7 @@
 
 import dataclasses
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 from latpred import GraphBuilder, _core
 from latpred.datasets import recipe
 from latpred.errors import CheckpointError
-from latpred.fitting import analytic, linear, measurements, roofline
+from latpred.fitting import analytic, kernel_residual, kernel_terms, linear, measurements, roofline
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 NAMES = [row.name for row in _core.predictors()]
@@ -26,10 +27,14 @@ def shipped(name):
 LOADED = {name: _core.load_predictor(name, shipped(name)) for name in NAMES}
 
 
-def prepare(text, batch, runtime="eager", precision="default"):
+def built(text, batch):
     net = GraphBuilder()
     recipe.build(net, recipe.parse(text))
-    graph = net.build(batch)
+    return net.build(batch)
+
+
+def prepare(text, batch, runtime="eager", precision="default"):
+    graph = built(text, batch)
     return graph, _core.fuse(graph, runtime, precision)
 
 
@@ -38,7 +43,7 @@ def latency_s(name, text, batch, device="A100", partition="", precision="fp32"):
     return LOADED[name].latency(graph, kernels, device, partition).latency_s
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FITS)
 def test_shipped_numbers_are_what_the_committed_command_fits(name):
     """C++ with the shipped checkpoint answers as the fit's own form does when fitted again here."""
     table = measurements.load()
@@ -50,6 +55,20 @@ def test_shipped_numbers_are_what_the_committed_command_fits(name):
         graph, kernels = prepare(row.recipe, int(row.batch), row.runtime, row.precision)
         found = LOADED[name].latency(graph, kernels, row.device)
         assert found.latency_s == pytest.approx(expected[index], rel=1e-6), row.recipe
+        assert sum(found.kernel_s) + found.host_wait_s == pytest.approx(found.latency_s, rel=1e-9)
+
+
+@pytest.mark.torch
+def test_kernel_residual_answers_as_the_module_that_was_fitted():
+    """C++ without torch and LibTorch evaluate one form: on the shipped numbers they agree."""
+    table = measurements.load().sample(300, random_state=0)
+    slices = table[table.device == "A100-SXM4-40GB"].assign(partition="2g.10gb", layout="nchw")
+    lowered = kernel_terms.lower(pd.concat([table.assign(layout="nchw"), slices]), built)
+    expected = kernel_residual.load(Path(shipped("kernel_residual"))).predict(lowered, with_floors=False)
+    for row, seconds in zip(lowered.rows.itertuples(), expected, strict=True):
+        graph, kernels = prepare(row.recipe, int(row.batch), row.runtime, row.precision)
+        found = LOADED["kernel_residual"].latency(graph, kernels, row.device, row.partition)
+        assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
         assert sum(found.kernel_s) + found.host_wait_s == pytest.approx(found.latency_s, rel=1e-9)
 
 

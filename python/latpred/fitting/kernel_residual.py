@@ -49,8 +49,8 @@ _KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
 
 
-def newest_first(version: str) -> tuple[int, ...]:
-    """The numbers of a version, for sorting: "torch 2.9.1 cuda 13.0" is newer than "torch 2.4.0 cuda 12.4"."""
+def age(version: str) -> tuple[int, ...]:
+    """The numbers of a version, the oldest first when sorted: "torch 2.9.1" is newer than "torch 2.4.0"."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
@@ -89,13 +89,14 @@ class Effects:
     def newest(self) -> dict[str, str]:
         """For each runtime its newest version."""
         newest: dict[str, str] = {}
-        for version in sorted(self.versions, key=lambda name: newest_first(name.partition("|")[2])):
+        for version in sorted(self.versions, key=lambda name: age(name.partition("|")[2])):
             newest[version.partition("|")[0]] = version
         return newest
 
 
 def _versions(rows: pd.DataFrame) -> pd.Series:
-    return rows.runtime + "|" + rows.runtime_version
+    """Without that of CUDA: one device each was measured with some, whose own effect could not be told from it."""
+    return rows.runtime + "|" + rows.runtime_version.str.replace(r" cuda .*", "", regex=True)
 
 
 def _hosts(rows: pd.DataFrame) -> pd.Series:
@@ -107,7 +108,9 @@ def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
     return np.asarray(values.map(place).fillna(0), dtype=np.int64)
 
 
-def _arrays(table: KernelTable, effects: Effects, version: pd.Series, host: np.ndarray, host_s: np.ndarray) -> dict:
+def _arrays(
+    table: KernelTable, effects: Effects, version: pd.Series, host: np.ndarray, host_s: np.ndarray
+) -> dict[str, Any]:
     """`table` as _predictors takes it."""
     rows = table.rows
     names = ("compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute")
@@ -313,12 +316,15 @@ def _member_file(out: Path, table: KernelTable, seed: int, changes: dict[str, ob
     return out.with_name(f"{out.stem}.{made_of.hexdigest()[:12]}.seed{seed}.npz")
 
 
-def _member(table: KernelTable, effects: Effects, seed: int, out: Path, done: Done, **changes: object) -> dict:
+def _member(
+    table: KernelTable, effects: Effects, seed: int, out: Path, done: Done, **changes: object
+) -> dict[str, np.ndarray]:
     """A member that an earlier call has fitted, or a new one, kept beside `out`."""
     path = _member_file(out, table, seed, changes)
     if not path.is_file():
         unfinished = path.with_name(f"{path.stem}.part.npz")
-        np.savez(unfinished, **fit_member(table, effects, seed, done, **changes))
+        member: dict[str, Any] = fit_member(table, effects, seed, done, **changes)
+        np.savez(unfinished, **member)
         unfinished.replace(path)
     with np.load(path) as arrays:
         return dict(arrays)

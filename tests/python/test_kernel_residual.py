@@ -1,0 +1,161 @@
+"""The fit of the default predictor: rows to kernels, kernels to numbers, numbers to a checkpoint that answers alike."""
+
+import sys
+
+import numpy as np
+import pytest
+from latpred import GraphBuilder, _core
+from latpred.datasets import recipe
+from latpred.datasets.graph_cache import build_cache
+from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.fitting import checkpoint, kernel_residual, kernel_terms, measurements
+
+pytest.importorskip("pandas")
+pytest.importorskip("scipy")
+
+
+def built(text, batch):
+    net = GraphBuilder()
+    recipe.build(net, recipe.parse(text))
+    return net.build(batch)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """A few rows of each table."""
+    table = measurements.load()
+    return table.groupby(["source", "device", "family"]).head(4).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def table(rows):
+    return kernel_terms.lower(rows, built)
+
+
+def quick_fit(table, seeds=(0,)):
+    return kernel_residual.fit(table, seeds, epochs=15, batch_rows=32, hidden=[8])
+
+
+def test_lowering_counts_every_kernel_of_a_call(table):
+    assert table.first_kernel[-1] == len(table.input) == len(table.count) == len(table.terms)
+    assert len(table.inputs) < len(table.input)
+    for index in np.random.default_rng(0).choice(table.size, 20, replace=False):
+        row = table.rows.iloc[index]
+        kernels = _core.fuse(built(row.recipe, int(row.batch)), row.runtime, row.precision, row.layout == "nhwc")
+        inside = slice(*table.first_kernel[index : index + 2])
+        assert table.count[inside].sum() == sum(kernel.repeat for kernel in kernels.rows)
+        assert row.launches == kernels.num_launches
+        flops_s = _core.featurize(kernels, row.device, row.partition).compute_s
+        repeats = [kernel.repeat for kernel in kernels.rows]
+        np.testing.assert_allclose(
+            (table.term("compute")[inside] * table.count[inside]).sum(), flops_s @ repeats, rtol=1e-6
+        )
+
+
+def test_shards_are_kept_and_used_again(rows, table, tmp_path):
+    def never(text, batch):
+        raise AssertionError(f"{text} was built again")
+
+    steps = []
+    first = kernel_terms.lower(rows, built, tmp_path, lambda done, of: steps.append((done, of)))
+    again = kernel_terms.lower(rows, never, tmp_path)
+    assert steps[-1] == (len(rows), len(rows))
+    for other in (first, again):
+        np.testing.assert_array_equal(other.terms, table.terms)
+        np.testing.assert_array_equal(other.inputs[other.input], table.inputs[table.input])
+
+
+def test_a_network_that_cannot_be_lowered_is_told(rows, table):
+    bad = rows.recipe.iloc[0]
+
+    def some(text, batch):
+        if text == bad:
+            raise InvalidArgumentError("no such network")
+        return built(text, batch)
+
+    with pytest.raises(LatpredError, match="no such network"):
+        kernel_terms.lower(rows, some)
+    told = []
+    kept = kernel_terms.lower(rows, some, failed=told.append)
+    assert all(bad in text and "no such network" in text for text in told)
+    assert told
+    assert kept.size == table.size - (rows.recipe == bad).sum()
+    np.testing.assert_array_equal(kept.terms, table.select(table.rows.recipe != bad).terms)
+
+
+def test_tables_weigh_the_same(table):
+    rows = table.rows.assign(weight=kernel_residual.row_weights(table.rows))
+    operators = rows[rows.recipe.str.startswith("op:") & ~rows.device.isin(kernel_residual.DEVICE_WEIGHTS)]
+    sums = operators.groupby(["source", "runtime_version", "runtime", "device", "layout", "family"]).weight.sum()
+    np.testing.assert_allclose(sums, kernel_residual.OPERATOR_WEIGHT)
+
+
+def test_the_newest_version_is_by_number_not_by_letter():
+    effects = kernel_residual.Effects((), (), ("eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9"), ())
+    assert effects.newest() == {"eager": "eager|torch 2.10.0", "kernel": "kernel|vllm 0.9"}
+
+
+@pytest.mark.torch
+def test_a_fit_learns_and_is_deterministic(table):
+    losses = []
+    fitted = kernel_residual.fit(
+        table, (3,), lambda seed, epoch, loss: losses.append((seed, epoch, loss)), epochs=15, batch_rows=32, hidden=[8]
+    )
+    again = kernel_residual.fit(table, (3,), epochs=15, batch_rows=32, hidden=[8])
+    assert [entry[:2] for entry in losses] == [(3, epoch) for epoch in range(1, 16)]
+    assert losses[-1][2] < losses[0][2] / 2
+    for name, values in fitted.arrays().items():
+        np.testing.assert_array_equal(values, again.arrays()[name])
+    mask = np.arange(table.size) % 3 == 0
+    np.testing.assert_allclose(fitted.predict(table.select(mask)), fitted.predict(table)[mask], rtol=1e-9)
+
+
+@pytest.mark.torch
+def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
+    fitted = quick_fit(table, (0, 1))
+    path = tmp_path / "kernel_residual.safetensors"
+    terms = kernel_residual.terms_of_analytic()
+    checkpoint.write(path, kernel_residual.make_manifest(fitted, table, terms), fitted.arrays())
+    expected = fitted.predict(table, with_floors=False)
+    np.testing.assert_allclose(kernel_residual.load(path).predict(table, with_floors=False), expected, rtol=1e-9)
+    loaded = _core.load_predictor("kernel_residual", str(path))
+    for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
+        graph = built(row.recipe, int(row.batch))
+        kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
+        found = loaded.latency(graph, kernels, row.device, row.partition)
+        assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
+
+
+@pytest.mark.torch
+def test_boards_of_a_measured_chip_have_its_effect(table):
+    fitted = quick_fit(table)
+    assert "H100-PCIe-80GB" in fitted.devices
+    assert "B200-SXM-180GB" not in fitted.devices
+    effects = dict(zip(fitted.devices, fitted.arrays()["device_effects"][0], strict=True))
+    chip = fitted.members[0]["chip_effects"][fitted.effects.chips.index("GH100")]
+    np.testing.assert_array_equal(effects["H100-NVL-94GB"], chip)
+    assert not np.array_equal(effects["H100-SXM5-80GB"], chip)
+
+
+@pytest.mark.torch
+def test_the_command_goes_on_where_it_stopped(rows, tmp_path, monkeypatch, capsys):
+    graphs, out = tmp_path / "graphs.sqlite", tmp_path / "fitted.safetensors"
+    list(build_cache(graphs, []))
+    rows.to_parquet(tmp_path / "rows.parquet")
+    arguments = ["--rows", tmp_path / "rows.parquet", "--graphs", graphs, "--out", out, "--seeds", 2, "--epochs", 2]
+    monkeypatch.setattr(sys, "argv", ["kernel_residual", *map(str, arguments)])
+    kernel_residual.main()
+    assert "training rows" in capsys.readouterr().out
+    first = out.read_bytes()
+    (member,) = tmp_path.glob("*.seed1.npz")
+    member.unlink()
+    monkeypatch.setattr(kernel_terms, "_lower_shard", None)  # rows are not lowered again
+
+    fitted = []
+    fit_member = kernel_residual.fit_member
+    monkeypatch.setattr(
+        kernel_residual, "fit_member", lambda *given, **named: fitted.append(given[2]) or fit_member(*given, **named)
+    )
+    kernel_residual.main()
+    assert fitted == [1]
+    assert out.read_bytes() == first
