@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'kernel_columns', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -380,6 +380,12 @@ class Kernel:
     def bytes_out(self) -> float:
         ...
     @property
+    def channels_last(self) -> bool:
+        ...
+    @property
+    def composed(self) -> bool:
+        ...
+    @property
     def flops(self) -> float:
         ...
     @property
@@ -387,6 +393,9 @@ class Kernel:
         ...
     @property
     def groups(self) -> float:
+        ...
+    @property
+    def interpolates(self) -> bool:
         ...
     @property
     def k(self) -> float:
@@ -401,6 +410,9 @@ class Kernel:
     def macs(self) -> float:
         ...
     @property
+    def masked(self) -> bool:
+        ...
+    @property
     def members(self) -> list[int]:
         """
         Ids of the graph's nodes.
@@ -412,7 +424,13 @@ class Kernel:
     def name(self) -> str:
         ...
     @property
+    def positions(self) -> float:
+        ...
+    @property
     def repeat(self) -> int:
+        ...
+    @property
+    def row(self) -> float:
         ...
     @property
     def stride(self) -> float:
@@ -427,6 +445,10 @@ class Kernels:
     """
     What a runtime executes for a graph at a precision, in order.
     """
+    def table(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [K, C + 1]: kernel_columns() of the kernels, equal ones once; the last column counts them.
+        """
     @property
     def num_launches(self) -> int:
         ...
@@ -630,6 +652,48 @@ class Features:
     def values(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         float64 [K, F], columns as in feature_columns()
+        """
+class TermRow:
+    """
+    A physical number of a kernel on a device.
+    """
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def unit(self) -> str:
+        ...
+class TermColumn:
+    """
+    An input of the learnt efficiency of a kernel.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def unit(self) -> str:
+        ...
+class KernelTerms:
+    """
+    Kernels on a device as plain numbers, equal ones once.
+    """
+    @property
+    def columns(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [K, F]: term_columns()
+        """
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [K]: kernels that a row stands for, repeats included
+        """
+    @property
+    def terms(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [K, T]: term_rows()
         """
 class MemoryEstimate:
     """
@@ -1032,13 +1096,21 @@ def frameworks() -> list[str]:
     """
     Frameworks whose files can be read.
     """
-def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default') -> Kernels:
+def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default', channels_last: bool = False) -> Kernels:
     """
     Groups a graph into kernels by the rules of a runtime.
     """
 def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
     """
     The time of calls whose kernels and launches run side by side.
+    """
+def kernel_columns() -> list[str]:
+    """
+    Names of the columns of Kernels.table(), without the count.
+    """
+def kernel_terms(kernels: Kernels, device: str, partition: str = '') -> KernelTerms:
+    """
+    What the predictor kernel_residual starts from.
     """
 def load_predictor(name: str, checkpoint_path: str) -> LoadedPredictor:
     """
@@ -1085,6 +1157,14 @@ def runtimes() -> list[Runtime]:
 def sniff_path(path: str | bytes, framework: str = '') -> SniffedFile:
     """
     The kind of file at a path; raises where framework contradicts it.
+    """
+def term_columns() -> list[TermColumn]:
+    """
+    What KernelTerms.columns holds.
+    """
+def term_rows() -> list[TermRow]:
+    """
+    What KernelTerms.terms holds.
     """
 def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[str]) -> str:
     """
