@@ -33,7 +33,7 @@ LEFT_OF = {
     "training": ("predictors",),
 }
 TORCH_LAYERS = {"batch", "predictors", "training"}
-TORCH_BINDINGS = {"predictors_module.cpp"}
+TORCH_BINDINGS = {"kernel_residual_module.cpp", "predictors_module.cpp"}
 
 # Public headers without the one source of their stem, and the layer that they belong to.
 OTHER_STEM = {

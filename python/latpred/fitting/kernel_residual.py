@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 NAME = "kernel_residual"
 SEEDS = 3
 
-# Every table has the same weight: one source and version, device and layout, and of operators each of them. Within it
-# a family of n counts as the root of n. Small or lopsided families count less than the networks of timm.
+# Every table has the same weight: one source and version, device and layout, and of operators each of them; one of few
+# rows less, or each of these would drown a hundred others. Within it a family of n counts as the root of n. Small or
+# lopsided families count less than the networks of timm.
+FULL_TABLE_ROWS = 300
 NETWORK_WEIGHT = 1.0
 OPERATOR_WEIGHT = 0.06
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
@@ -62,6 +64,7 @@ def row_weights(rows: pd.DataFrame) -> np.ndarray:
     family = table + "|" + rows.family
     weights = 1 / np.sqrt(family.map(family.value_counts()))
     weights = weights / weights.groupby(table).transform("sum")
+    weights = weights * (table.map(table.value_counts()) / FULL_TABLE_ROWS).clip(upper=1.0)
     base = rows.family.map(FAMILY_WEIGHTS).fillna(NETWORK_WEIGHT).where(~is_operator, OPERATOR_WEIGHT)
     return np.asarray(weights * base * rows.device.map(DEVICE_WEIGHTS).fillna(1.0), dtype=float)
 
