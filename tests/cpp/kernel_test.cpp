@@ -172,6 +172,19 @@ TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) 
   EXPECT_TRUE(fuse(plain, "eager", "fp32", true).rows[0].channels_last);
 }
 
+// [batch, tokens, channels] transposed and cut into rows, as CoaT hands its tokens to an interpolation.
+TEST(Kernels, TokensSeenAsAnImageHaveTheirChannelsInnermost) {
+  GraphMaker make;
+  const TensorId tokens = make.input({kBatch, 64, 16});
+  const TensorId t = make.node(OperatorId::transpose, {tokens}, {kBatch, 16, 64}, {{"perm", Shape{0, 2, 1}}});
+  const TensorId image = make.node(OperatorId::reshape, {t, make.constant({4})}, {kBatch, 16, 8, 8});
+  const TensorId y = make.node(OperatorId::resize, {image}, {kBatch, 16, 16, 16}, {{"mode", std::string("linear")}});
+  const Kernels kernels = fuse(make.build({y}), "eager", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 1U);
+  EXPECT_TRUE(kernels.rows[0].channels_last);
+  EXPECT_TRUE(kernels.rows[0].interpolates);
+}
+
 TEST(Kernels, NormsAndReductionsSayHowLongTheirRowsAre) {
   GraphMaker make;
   const TensorId x = make.input({kBatch, 32, 48});

@@ -67,7 +67,9 @@ class Fuser {
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
     result_.views = runtime_.strided_views ? find_views(graph_) : find_plain_views(graph_);
-    if (runtime_.strided_views) channels_last_ = find_channels_last(graph_, kinds_, inputs_channels_last_);
+    if (runtime_.strided_views) {
+      channels_last_ = find_channels_last(graph_, kinds_, result_.views, inputs_channels_last_);
+    }
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);

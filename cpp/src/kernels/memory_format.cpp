@@ -19,15 +19,16 @@ bool is_image(const Graph& graph, TensorId id) {
   return id != kAbsent && graph.tensors[id].shape.size() == kImageRank && !graph.tensors[id].is_weight();
 }
 
-bool of_transpose(const Node& node, bool before) {
-  const std::vector<std::int64_t> order = node.attributes.integers("perm");
-  if (!before && order == std::vector<std::int64_t>{0, 3, 1, 2}) return true;
-  return before && order == std::vector<std::int64_t>{0, 1, 2, 3};
+// A view of a tensor that lies in its own order: its strides tell. Of one that does not, the permutation does.
+bool is_view_channels_last(const Node& node, const Shape& shape, const Shape& strides, bool base_is) {
+  if (!base_is) return strides.size() == kImageRank && shape[1] > 1 && strides[1] == 1 && strides[3] == shape[1];
+  return node.op == OperatorId::slice || node.op == OperatorId::split;
 }
 
 }  // namespace
 
-std::vector<bool> find_channels_last(const Graph& graph, const std::vector<CostKind>& kinds, bool inputs) {
+std::vector<bool> find_channels_last(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views,
+                                     bool inputs) {
   std::vector<bool> result(graph.tensors.size(), false);
   for (const TensorId id : graph.inputs) result[id] = inputs && is_image(graph, id);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
@@ -35,11 +36,12 @@ std::vector<bool> find_channels_last(const Graph& graph, const std::vector<CostK
     const auto image = std::find_if(node.inputs.begin(), node.inputs.end(),
                                     [&](TensorId id) { return is_image(graph, id) && result[id]; });
     const bool reads_one = image != node.inputs.end();
-    const bool keeps = std::find(kKeepers.begin(), kKeepers.end(), kinds[position]) != kKeepers.end() ||
-                       node.op == OperatorId::slice || node.op == OperatorId::split;
+    const bool keeps = std::find(kKeepers.begin(), kKeepers.end(), kinds[position]) != kKeepers.end();
     for (const TensorId id : node.outputs) {
       if (!is_image(graph, id)) continue;
-      result[id] = node.op == OperatorId::transpose ? of_transpose(node, reads_one) : keeps && reads_one;
+      result[id] = views.is_view[position]
+                       ? is_view_channels_last(node, graph.tensors[id].shape, views.strides[id], reads_one)
+                       : keeps && reads_one;
     }
   }
   return result;
