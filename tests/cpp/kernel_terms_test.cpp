@@ -134,7 +134,7 @@ TEST(KernelTerms, InterpolationOfFewPixelsLeavesSmsIdle) {
   resize.positions = 14 * 14;
   EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);  // the nearest pixel: a thread for every element
   resize.interpolates = true;
-  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 108.0 * 2048 / (14 * 14));
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 108.0 * 12 * 2048 / (14 * 14));
   resize.channels_last = true;
   EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);
 }
