@@ -46,6 +46,9 @@ FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa":
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
 OPERATOR_RECIPES = "op:"
 
+# NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
+FIRST_CONTAINER_YEAR = 17
+
 _KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
@@ -53,7 +56,9 @@ Done = Callable[[int, int, float], None]  # seed, epoch, loss
 
 def age(version: str) -> tuple[int, ...]:
     """The numbers of a version, the oldest first when sorted: "torch 2.9.1" is newer than "torch 2.4.0"."""
-    return tuple(int(number) for number in re.findall(r"\d+", version))
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version))
+    is_container = bool(numbers) and numbers[0] >= FIRST_CONTAINER_YEAR
+    return (0, *numbers) if is_container else numbers
 
 
 def row_weights(rows: pd.DataFrame) -> np.ndarray:
