@@ -1,0 +1,200 @@
+"""Errors of the predictor kernel_residual on what its fit had not seen, beside simple laws fitted on the same rows.
+
+python benchmarks/accuracy/networks.py --work FOLDER [--rows FILE] [--graphs FILE] [--seeds N] [--situations fold ...]
+    [--score-only] [--json benchmarks/accuracy/networks.json] [--docs docs/accuracy.md] [--plot docs/accuracy.svg]
+python benchmarks/accuracy/networks.py --quick [--json benchmarks/accuracy/networks.json] [--accept]
+
+Left out in turn: folds of families, families, chips, versions of the framework, a tenth of all recipes, blocks of
+operator shapes; and once the families that no choice looks at. A fit takes one to three minutes; FOLDER keeps its
+answers. --score-only draws the tables of those that are there. --quick asks the shipped checkpoint about a few
+networks and fails where an error is above the one in the JSON file by more than its spread; --accept writes it there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import docs_table
+import numpy as np
+import pandas as pd
+import scores
+import situations
+from baselines import BASELINES, has_trees
+from latpred.datasets.graph_cache import GraphCache
+from latpred.fitting import conformal
+from latpred.fitting.kernel_residual import NAME
+from latpred.fitting.kernel_terms import KernelTable
+from quick import compared, quick_errors
+from rich.progress import Progress
+
+MEASUREMENTS = Path(__file__).resolve().parents[2] / "data" / "measurements"
+MARK = "benchmarks/accuracy/networks.py"
+TREES = "gradient-boosted trees"
+TITLES = {
+    "fold": "Families left out (five folds), device measured",
+    "test": "The families that no choice looked at, device measured",
+    "family": "Search spaces left out whole, device measured",
+    "known": "Families known: a tenth of the recipes left out",
+    "chip": "Chips left out with all their boards",
+    "version": "Versions of the framework left out",
+    "block": "Operators: blocks of shapes left out",
+}
+
+
+def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, names: list[str]) -> pd.DataFrame:
+    """[N rows left out] their ids and what each baseline says, kept like the fits' answers."""
+    path = situations.part_file(work, "base", situation, part)
+    seen, asked = situations.masks(table.rows, situation, part)
+    if path.is_file():
+        kept = pd.read_parquet(path)
+        if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]):
+            return kept
+    training, test = table.select(seen), table.select(asked)
+    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) for name in names})
+    situations.write(path, answers)
+    return answers
+
+
+def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, Any]]:
+    """The lines of all tables, of the answers that `work` has."""
+    names = [name for name in BASELINES if name != TREES or has_trees()]
+    if TREES not in names:
+        print("scikit-learn is not there: no gradient-boosted trees", file=sys.stderr)
+    answers = conformal.read_rows(work)
+    answers = answers[answers.situation.isin(wanted)]
+    answers["what"] = answers.what.str.replace("_", " ")
+    parts = [
+        cell
+        for cell in situations.plan(table.rows, wanted)
+        if ((answers.situation == cell[0]) & (answers.what == cell[1])).any()
+    ]
+    found = []
+    for situation, part in parts:
+        of_part = answers[(answers.situation == situation) & (answers.what == part)]
+        others = baseline_answers(table, work, situation, part, names)
+        found.append(of_part.merge(others[["id", *names]], on="id"))
+    rows = scores.with_intervals(pd.concat(found, ignore_index=True))
+    lines = []
+    for situation in wanted:
+        lines += scores.lines_of(rows[rows.situation == situation], situation, ["pred", *names])
+    return [line | {"predictor": NAME if line["predictor"] == "pred" else line["predictor"]} for line in lines]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None or np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _row(line: dict[str, Any], others: dict[str, float], names: list[str]) -> list[str]:
+    spread = "" if line.get("spread_percent") is None else f" ± {line['spread_percent']:.1f}"
+    covers = "" if line.get("covers") is None else f"{line['covers']:.2f} ± {line['covers_error']:.2f}"
+    factor = "" if line.get("interval_factor") is None else f"x/{line['interval_factor']:.2f}"
+    return [
+        line["group"],
+        str(line["rows"]),
+        f"**{line['mape_percent']:.1f}**{spread}",
+        _number(line["median_percent"], 1),
+        _number(line["p90_percent"], 1),
+        _number(line["spearman"], 3),
+        _number(line["bias"], 2),
+        covers,
+        factor,
+        *(_number(others.get(name), 1) for name in names),
+    ]
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The tables as docs/accuracy.md shows them."""
+    lines = result["lines"]
+    names = [name for name in BASELINES if any(line["predictor"] == name for line in lines)]
+    text = f"Made by `{result['command']}`, {result['rows']} rows, fits with {result['seeds']} seeds each.\n"
+    headings = ["left out", "rows", "MAPE %", "median %", "p90 %", "Spearman", "bias", "covers", "interval", *names]
+    for situation, title in TITLES.items():
+        of_situation = [line for line in lines if line["situation"] == situation]
+        if not of_situation:
+            continue
+        others: dict[str, dict[str, float]] = {}
+        for line in of_situation:
+            others.setdefault(line["group"], {})[line["predictor"]] = line["mape_percent"]
+        rows = [_row(line, others[line["group"]], names) for line in of_situation if line["predictor"] == NAME]
+        text += f"\n### {title}\n\n" + docs_table.table(headings, rows)
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the shipped checkpoint on a few networks; no fit")
+    parser.add_argument("--accept", action="store_true", help="with --quick: write its figures instead of comparing")
+    parser.add_argument("--work", type=Path, help="folder that keeps the answers of the fits")
+    parser.add_argument("--rows", type=Path, default=MEASUREMENTS / "rows.parquet")
+    parser.add_argument("--graphs", type=Path, default=MEASUREMENTS / "graphs.xz")
+    parser.add_argument("--seeds", type=int, default=1, help="fits of each situation (default 1)")
+    parser.add_argument("--situations", nargs="+", choices=situations.LEFT_OUT, default=list(situations.LEFT_OUT))
+    parser.add_argument("--score-only", action="store_true", help="fit nothing")
+    parser.add_argument("--json", type=Path, help="file of figures")
+    parser.add_argument("--docs", type=Path, help="page whose tables are replaced")
+    parser.add_argument("--plot", type=Path, help="SVG or PNG of predicted against measured, families left out")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        return quick(arguments)
+    if arguments.work is None:
+        parser.error("--work FOLDER is missing: it keeps the answers of the fits")
+
+    start = time.perf_counter()
+    rows, graphs = pd.read_parquet(arguments.rows), GraphCache(arguments.graphs)
+    with Progress() as progress:
+        task = progress.add_task("lowering", total=None)
+        table = situations.lowered(
+            rows, graphs, arguments.work, lambda done, of: progress.update(task, completed=done, total=of)
+        )
+        situations.keep_apart(arguments.work, table)
+        if not arguments.score_only:
+            fits = progress.add_task("fits", total=None)
+            for done, of, name in situations.run(table, arguments.work, arguments.situations, arguments.seeds):
+                progress.update(fits, completed=done, total=of, description=f"fits {name}")
+    report(table, arguments.work, arguments, time.perf_counter() - start)
+    return 0
+
+
+def report(table: KernelTable, work: Path, arguments: argparse.Namespace, seconds: float) -> None:
+    """Scores what `work` has, and writes it where the arguments say."""
+    lines = score(table, work, arguments.situations)
+    old = json.loads(arguments.json.read_text(encoding="utf-8")) if arguments.json and arguments.json.is_file() else {}
+    result = {
+        "command": "python benchmarks/accuracy/networks.py --work FOLDER",
+        "rows": table.size,
+        "seeds": max(line["seeds"] for line in lines),
+        "seconds": seconds,
+        "lines": lines,
+    }
+    print(markdown(result))
+    if arguments.json is not None:
+        kept = {"quick": old["quick"]} if "quick" in old else {}
+        arguments.json.write_text(json.dumps(result | kept, indent=1) + "\n", encoding="utf-8")
+    if arguments.docs is not None:
+        docs_table.replace(arguments.docs, MARK, markdown(result))
+    if arguments.plot is not None:
+        scores.plot(conformal.ensemble(conformal.read_rows(work)), arguments.plot)
+
+
+def quick(arguments: argparse.Namespace) -> int:
+    """Compares the shipped checkpoint's errors with the committed ones, or writes them."""
+    found = quick_errors(arguments.rows, arguments.graphs, MEASUREMENTS / "quick.json")
+    path = arguments.json or Path(__file__).with_suffix(".json")
+    content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if arguments.accept:
+        path.write_text(json.dumps(content | {"quick": found}, indent=1) + "\n", encoding="utf-8")
+    worse = [] if arguments.accept else compared(found, content["quick"])
+    for name, line in found.items():
+        print(f"{name:40} {line['rows']:5} rows, MAPE {line['mape_percent']:5.1f} % ± {line['spread_percent']:.1f}")
+    for text in worse:
+        print(text, file=sys.stderr)
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

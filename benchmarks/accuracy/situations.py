@@ -1,0 +1,173 @@
+"""What is left out of a fit, and the fits: each one's answers are kept in a folder, so that the next call goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from latpred.fitting import kernel_residual, thinning
+from latpred.fitting.kernel_terms import KernelTable, lower
+from latpred.fitting.split import FOLDS, TEST
+
+if TYPE_CHECKING:
+    from latpred.datasets.graph_cache import GraphCache
+
+WORKERS = 2
+# Chips with whole networks. Those with operators alone are left out by gpu.py.
+CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
+# Families outside the folds that are left out whole.
+FAMILIES = ("anb", "nb201", "fbnet", "ofa", "bert")
+TIMM_SOURCE = "pytorch-image-models"
+ONE_RECIPE_IN = 10  # of known families
+# A network's host shows where launching takes this share of its latency.
+HOST_SHARE = 0.5
+
+Masks = Callable[[pd.DataFrame, str], np.ndarray]
+
+
+def _known(rows: pd.DataFrame, _part: str) -> np.ndarray:
+    chosen = {recipe: zlib.crc32(recipe.encode()) % ONE_RECIPE_IN == 0 for recipe in rows.recipe.unique()}
+    return np.asarray(rows.recipe.map(chosen) & ~rows.recipe.str.startswith("op:"))
+
+
+# What is left out, but for the rows of the part that no choice looks at, which only "test" asks for.
+LEFT_OUT: dict[str, Masks] = {
+    "fold": lambda rows, part: np.asarray(rows.part == part),
+    "family": lambda rows, part: np.asarray(rows.family == part),
+    "known": _known,
+    "chip": lambda rows, part: np.asarray(rows.chip == part),
+    "version": lambda rows, part: np.asarray(rows.runtime_version == part),
+    "block": lambda rows, _part: np.asarray(rows.is_left_out, dtype=bool),
+    "test": lambda rows, _part: np.asarray(rows.part == TEST),
+}
+
+
+def plan(rows: pd.DataFrame, situations: list[str]) -> list[tuple[str, str]]:
+    """Every situation and part that `rows` can show."""
+    versions = sorted(set(rows.runtime_version[rows.source.str.startswith(TIMM_SOURCE)]))
+    parts = {
+        "fold": [str(fold) for fold in range(FOLDS)],
+        "family": list(FAMILIES),
+        "known": ["recipes"],
+        "chip": list(CHIPS),
+        "version": versions,
+        "block": ["operators"],
+        "test": ["families"],
+    }
+    return [
+        (situation, part)
+        for situation in situations
+        for part in parts[situation]
+        if masks(rows, situation, part)[1].any()
+    ]
+
+
+def masks(rows: pd.DataFrame, situation: str, part: str) -> tuple[np.ndarray, np.ndarray]:
+    """[N] twice: what the fit sees, and what it is asked about."""
+    left_out = LEFT_OUT[situation](rows, part)
+    is_test = np.asarray(rows.part == TEST)
+    of_block = np.asarray(rows.is_left_out, dtype=bool)
+    asked = left_out if situation == "test" else left_out & ~is_test
+    return ~left_out & ~is_test & ~of_block, asked
+
+
+def part_file(work: Path, prefix: str, situation: str, part: str, seed: int | None = None) -> Path:
+    """Where a fit's answers are kept."""
+    tail = "" if seed is None else f"_{seed}"
+    return work / f"{prefix}_{situation}_{part.replace(' ', '_')}{tail}.parquet"
+
+
+def write(path: Path, table: pd.DataFrame) -> None:
+    """Whole, or not there."""
+    unfinished = path.with_name(f"{path.name}.part")
+    table.to_parquet(unfinished)
+    unfinished.replace(path)
+
+
+def lowered(rows: pd.DataFrame, graphs: GraphCache, work: Path, done: Callable[[int, int], None]) -> KernelTable:
+    """The rows that fits are made on; kept in `work`."""
+    rows = rows[kernel_residual.is_latency_on_gpu(rows)]
+    folder = work / "terms"
+    folder.mkdir(parents=True, exist_ok=True)
+    return lower(thinning.thin(rows), graphs.graph, folder, done, failed=lambda text: print(f"left out: {text}"))
+
+
+def keep_apart(work: Path, table: KernelTable) -> None:
+    """Refuses a folder that keeps answers of fits on another table: other rows, or kernels of another build."""
+    digest = hashlib.sha256("".join(table.rows.id).encode())
+    for array in (table.terms, table.inputs, table.input):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    path = work / "table.sha256"
+    if path.is_file() and path.read_text(encoding="utf-8") != digest.hexdigest():
+        raise SystemExit(f"{work}: fits on other rows or on kernels of another build are kept here; take a new folder")
+    path.write_text(digest.hexdigest(), encoding="utf-8")
+
+
+def save(table: KernelTable, folder: Path) -> None:
+    """For the processes that fit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table.rows.to_parquet(folder / "rows.parquet")
+    for name in ("first_kernel", "input", "count", "terms", "inputs"):
+        np.save(folder / f"{name}.npy", getattr(table, name))
+
+
+@cache
+def load(folder: Path) -> KernelTable:
+    """What save() wrote; its arrays stay in the file, shared by all processes."""
+    arrays = [
+        np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("first_kernel", "input", "count", "terms", "inputs")
+    ]
+    return KernelTable(pd.read_parquet(folder / "rows.parquet"), *arrays)
+
+
+def _hosts(fitted: kernel_residual.KernelResidual, training: KernelTable) -> pd.DataFrame:
+    waits = (training.floor_s == 0) & (training.launches_s >= HOST_SHARE * training.latency_s)
+    rows = training.rows[waits]
+    names = pd.Series(kernel_residual._hosts(rows)).value_counts()
+    hosts = fitted.effects.hosts
+    return pd.DataFrame(
+        {
+            "host": hosts,
+            "runtime": [host.split("|")[2] for host in hosts],
+            "host_rows": [int(names.get(host, 0)) for host in hosts],
+            "log_factor": np.mean([member["host_effects"] for member in fitted.members], axis=0),
+        }
+    )
+
+
+def fit(folder: Path, work: Path, situation: str, part: str, seed: int) -> str:
+    """One fit and its answers, in a process of its own."""
+    table = load(folder)
+    seen, asked = masks(table.rows, situation, part)
+    training, test = table.select(seen), table.select(asked)
+    fitted = kernel_residual.fit(training, (seed,))
+    write(part_file(work, "hosts", situation, part, seed), _hosts(fitted, training))
+    answers = test.rows.assign(pred=fitted.predict(test))
+    write(part_file(work, "rows", situation, part, seed), answers.drop(columns="protocol", errors="ignore"))
+    return f"{situation} {part}, seed {seed}"
+
+
+def run(table: KernelTable, work: Path, situations: list[str], seeds: int) -> Iterator[tuple[int, int, str]]:
+    """Makes the fits that `work` has no answers of. Yields how many there are of how many, and the last one's name."""
+    wanted = [(*cell, seed) for seed in range(seeds) for cell in plan(table.rows, situations)]
+    missing = [cell for cell in wanted if not part_file(work, "rows", *cell).is_file()]
+    done = len(wanted) - len(missing)
+    yield done, len(wanted), ""
+    if not missing:
+        return
+    folder = work / "table"
+    save(table, folder)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for made in as_completed([pool.submit(fit, folder, work, *cell) for cell in missing]):
+            done += 1
+            yield done, len(wanted), made.result()

@@ -1,0 +1,187 @@
+"""The scoreboard of networks: its rules by hand; the shipped checkpoint is as good as the committed figures."""
+
+import importlib.util
+import json
+import sys
+
+import numpy as np
+import pytest
+from latpred.fitting import thinning
+from latpred.fitting.kernel_terms import COLUMNS, KINDS, TERMS, KernelTable
+from latpred.fitting.split import FOLDS, TEST
+from networks import REPOSITORY
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("scipy")
+
+FOLDER = REPOSITORY / "benchmarks" / "accuracy"
+MEASUREMENTS = REPOSITORY / "data" / "measurements"
+sys.path.append(str(FOLDER))  # its modules import one another
+
+import baselines  # noqa: E402
+import docs_table  # noqa: E402
+import quick  # noqa: E402
+import scores  # noqa: E402
+import situations  # noqa: E402
+
+
+def scoreboard():
+    spec = importlib.util.spec_from_file_location("accuracy_networks", FOLDER / "networks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def committed():
+    return json.loads((FOLDER / "networks.json").read_text(encoding="utf-8"))
+
+
+def test_shipped_checkpoint_is_as_good_as_committed(committed):
+    found = quick.quick_errors(MEASUREMENTS / "rows.parquet", MEASUREMENTS / "graphs.xz", MEASUREMENTS / "quick.json")
+    assert len(found) >= 8
+    assert quick.compared(found, committed["quick"]) == []
+
+
+def test_quick_fails_by_more_than_the_spread():
+    line = {"rows": 10, "mape_percent": 8.0, "median_percent": 5.0, "spread_percent": 1.0}
+    assert quick.compared({"T4, eager": line | {"mape_percent": 8.9}}, {"T4, eager": line}) == []
+    (text,) = quick.compared({"T4, eager": line | {"mape_percent": 9.1}}, {"T4, eager": line})
+    assert "9.1 %" in text
+    assert len(quick.compared({}, {"T4, eager": line})) == 1
+    assert len(quick.compared({"T4, eager": line}, {})) == 1
+
+
+def test_page_shows_the_committed_figures(committed):
+    page = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    module = scoreboard()
+    assert docs_table.shown(page, module.MARK) == module.markdown(committed)
+
+
+def measured(count=400):
+    random = np.random.default_rng(0)
+    part = random.choice([str(fold) for fold in range(FOLDS)] + [TEST], size=count)
+    return pd.DataFrame(
+        {
+            "id": [f"{index:016x}" for index in range(count)],
+            "recipe": [f"timm:net{index}@224" for index in range(count)],
+            "family": [f"timm-{name}" for name in part],
+            "part": part,
+            "is_left_out": random.random(count) < 0.1,
+            "chip": random.choice(["GA102", "AD102"], size=count),
+            "device": "RTX 3090",
+            "runtime": "eager",
+            "runtime_version": random.choice(["torch 2.1.0", "torch 2.4.0"], size=count),
+            "precision": "amp",
+            "layout": "nchw",
+            "source": "pytorch-image-models aa4b5850",
+            "batch": random.choice([1, 8, 64], size=count),
+            "launches": 100.0,
+            "value": np.exp(random.normal(-4, 1, count)),
+            "host_floor_s": 0.0,
+        }
+    )
+
+
+@pytest.mark.parametrize("situation", list(situations.LEFT_OUT))
+def test_no_fit_sees_what_it_is_asked_or_the_test_part(situation):
+    rows = measured()
+    cells = situations.plan(rows, [situation])
+    assert cells or situation == "family"
+    for cell in cells:
+        seen, asked = situations.masks(rows, *cell)
+        assert not (seen & asked).any()
+        assert not (rows.part[seen] == TEST).any()
+        assert not rows.is_left_out[seen].any()
+        assert set(rows.part[asked]) == {TEST} if situation == "test" else TEST not in set(rows.part[asked])
+
+
+def test_thinning_keeps_the_same_rows_in_any_order():
+    rows = measured(600).assign(family="nb201", layout="nchw", batch=64)
+    rows = pd.concat([rows, measured(50).assign(id=[f"{index + 600:016x}" for index in range(50)])])
+    kept = thinning.thin(rows)
+    assert (kept.family == "nb201").sum() == thinning.CAPS["nb201"].rows
+    assert (kept.family != "nb201").sum() == 50
+    assert list(kept.id) == list(thinning.thin(rows.sample(frac=1.0, random_state=1)).id)
+    channels_last = thinning.thin(measured(600).assign(layout="nhwc"))
+    assert len(channels_last) == 600 // thinning.ONE_IN
+
+
+def answers(situation, what, factor, count=60, seed=0):
+    rows = measured(count)
+    spread = np.exp(np.linspace(-0.1, 0.1, count))
+    return rows.assign(
+        situation=situation, what=what, seed=seed, pred=rows.value * spread / factor, roofline=rows.value / 2
+    )
+
+
+def test_a_chip_is_judged_by_the_others():
+    rows = pd.concat([answers("fold", str(fold), 1.0) for fold in range(2)], ignore_index=True)
+    chips = [answers("chip", chip, factor) for chip, factor in (("GA102", 1.2), ("AD102", 1 / 1.2), ("GB202", 3.0))]
+    found = scores.with_intervals(pd.concat([rows, *chips], ignore_index=True))
+    inside = found[found.situation == "chip"].groupby("what").is_inside.mean()
+    assert inside["GA102"] == 1.0  # the others are further off than this one
+    assert inside["GB202"] == 0.0  # had its own factor counted, it would lie inside
+
+
+def test_one_factor_takes_off_what_a_chip_has_in_common():
+    rows = pd.concat([answers("chip", chip, factor) for chip, factor in (("GA102", 2.0), ("AD102", 0.5))])
+    found = scores.with_intervals(rows.reset_index(drop=True))
+    lines = scores.lines_of(found, "chip", ["pred", "roofline"])
+    by_group = {(line["group"], line["predictor"]): line for line in lines}
+    assert by_group["GA102", "pred"]["bias"] == pytest.approx(0.5, rel=0.02)
+    assert by_group["GA102, after 5 rows", "pred"]["mape_percent"] < 10
+    assert by_group["GA102, after 10 rows", "roofline"]["mape_percent"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_seeds_are_averaged_and_their_spread_is_shown():
+    rows = pd.concat(
+        [answers("fold", "0", factor, count=200, seed=seed) for seed, factor in enumerate((1.0, 1.5))],
+        ignore_index=True,
+    )
+    lines = scores.lines_of(scores.with_intervals(rows), "fold", ["pred"])
+    pooled = next(line for line in lines if line["group"].startswith("all networks"))
+    assert (pooled["rows"], pooled["seeds"]) == (200, 2)
+    assert pooled["spread_percent"] > 5
+    bands = {line["group"]: line["rows"] for line in lines if line["group"].startswith("all, ")}
+    assert list(bands) == [f"all, {name}" for name in scores.BANDS]
+    assert sum(bands.values()) == 200
+
+
+def kernels(rows, seconds):
+    """One kernel of `seconds` [N] for each row, bound by its arithmetic."""
+    terms = np.zeros((len(rows), len(TERMS)))
+    terms[:, TERMS.index("compute")] = seconds
+    terms[:, TERMS.index("bandwidth")] = 1e12
+    inputs = np.zeros((1, len(COLUMNS)))
+    inputs[0, COLUMNS.index(f"kind_{KINDS[1]}")] = 1
+    count = len(rows)
+    return KernelTable(rows, np.arange(count + 1), np.zeros(count, dtype=np.int64), np.ones(count), terms, inputs)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in baselines.BASELINES if name not in ("roofline", "gradient-boosted trees")]
+)
+def test_baselines_find_a_law_of_their_own_form(name):
+    rows = measured(200)
+    table = kernels(rows, rows.value.to_numpy() / 3)
+    half = np.arange(200) % 2 == 0
+    test = table.select(~half)
+    np.testing.assert_allclose(baselines.BASELINES[name](table.select(half), test), test.latency_s, rtol=1e-6)
+    np.testing.assert_allclose(baselines.roofline(table, test), test.latency_s / 3)
+
+
+def test_a_folder_keeps_the_fits_of_one_table(tmp_path):
+    rows = measured(20)
+    situations.keep_apart(tmp_path, kernels(rows, np.ones(20)))
+    situations.keep_apart(tmp_path, kernels(rows, np.ones(20)))
+    with pytest.raises(SystemExit, match="take a new folder"):
+        situations.keep_apart(tmp_path, kernels(rows, np.full(20, 2.0)))
+
+
+def test_baselines_have_factors_for_tables_never_seen():
+    rows = measured(100)
+    table = kernels(rows, rows.value.to_numpy() / 3)
+    test = kernels(rows.assign(device="T4", runtime="compiled"), rows.value.to_numpy() / 3)
+    np.testing.assert_allclose(baselines.roofline_x_constant(table, test), test.latency_s)
