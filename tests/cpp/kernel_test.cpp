@@ -6,6 +6,7 @@
 
 #include "graph_maker.h"
 #include "latpred/error.h"
+#include "latpred/program.h"
 
 namespace latpred {
 namespace {
@@ -41,6 +42,12 @@ Graph attention_block() {
   const TensorId scaled = make.node(OperatorId::mul, {s, make.weight({1})}, scores);
   const TensorId p = make.node(OperatorId::softmax, {scaled}, scores);
   return make.build({make.node(OperatorId::matmul, {p, v}, {kBatch, 4, 32, 16})});
+}
+
+std::shared_ptr<const Program> program_of_pytorch() {
+  Program program;
+  program.source.framework = "pytorch";
+  return std::make_shared<const Program>(std::move(program));
 }
 
 double total_macs(const Kernels& kernels) {
@@ -162,7 +169,10 @@ TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) 
   const TensorId c = make.node(OperatorId::conv, {t, make.weight({16, 16, 3, 3})}, image, conv_settings());
   const TensorId r = make.node(OperatorId::relu, {c}, image);
   const TensorId d = make.node(OperatorId::conv, {r, make.weight({16, 1, 3, 3})}, image, conv_settings(16));
-  const Kernels kernels = fuse(make.build({d}), "eager", "fp32");
+  Graph graph = make.build({d});
+  EXPECT_FALSE(fuse(graph, "eager", "fp32").rows[0].channels_last);  // no framework's memory format
+  graph.program = program_of_pytorch();
+  const Kernels kernels = fuse(graph, "eager", "fp32");
   ASSERT_EQ(kernels.rows.size(), 3U);
   EXPECT_TRUE(kernels.rows[0].channels_last);
   EXPECT_TRUE(kernels.rows[2].channels_last);
@@ -179,7 +189,9 @@ TEST(Kernels, TokensSeenAsAnImageHaveTheirChannelsInnermost) {
   const TensorId t = make.node(OperatorId::transpose, {tokens}, {kBatch, 16, 64}, {{"perm", Shape{0, 2, 1}}});
   const TensorId image = make.node(OperatorId::reshape, {t, make.constant({4})}, {kBatch, 16, 8, 8});
   const TensorId y = make.node(OperatorId::resize, {image}, {kBatch, 16, 16, 16}, {{"mode", std::string("linear")}});
-  const Kernels kernels = fuse(make.build({y}), "eager", "fp32");
+  Graph graph = make.build({y});
+  graph.program = program_of_pytorch();
+  const Kernels kernels = fuse(graph, "eager", "fp32");
   ASSERT_EQ(kernels.rows.size(), 1U);
   EXPECT_TRUE(kernels.rows[0].channels_last);
   EXPECT_TRUE(kernels.rows[0].interpolates);

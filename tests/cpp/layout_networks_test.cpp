@@ -243,6 +243,10 @@ TEST(LayoutNetworks, MakeTheSameKernels) {
           EXPECT_EQ(a.groups, b.groups);
           EXPECT_EQ(a.window, b.window);
           EXPECT_EQ(a.stride, b.stride);
+          EXPECT_EQ(a.positions, b.positions);
+          EXPECT_EQ(a.row, b.row);
+          EXPECT_EQ(a.interpolates, b.interpolates);
+          EXPECT_EQ(a.channels_last, b.channels_last);
         }
       }
     }

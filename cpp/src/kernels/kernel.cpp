@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "fusion_rules.h"
+#include "latpred/program.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
 #include "memory_format.h"
@@ -67,7 +68,8 @@ class Fuser {
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
     result_.views = runtime_.strided_views ? find_views(graph_) : find_plain_views(graph_);
-    if (runtime_.strided_views) {
+    // Other frameworks' files say in which order an image stands, and cost the same in both.
+    if (runtime_.strided_views && (is_of_pytorch() || inputs_channels_last_)) {
       channels_last_ = find_channels_last(graph_, kinds_, result_.views, inputs_channels_last_);
     }
     row_of_.assign(graph_.tensors.size(), -1);
@@ -80,6 +82,10 @@ class Fuser {
       }
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
+  }
+
+  [[nodiscard]] bool is_of_pytorch() const {
+    return graph_.program != nullptr && graph_.program->source.framework == "pytorch";
   }
 
   // A view hands its producer's row on, so that a chain can be fused through it.
@@ -193,9 +199,8 @@ class Fuser {
     if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
     row.interpolates = row.kind == CostKind::resize && node.attributes.text("mode", "nearest") != "nearest";
     row.channels_last =
-        has_channels_last(node.attributes) ||
-        (!channels_last_.empty() && std::any_of(node.inputs.begin(), node.inputs.end(),
-                                                [&](TensorId id) { return id != kAbsent && channels_last_[id]; }));
+        !channels_last_.empty() && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                               [&](TensorId id) { return id != kAbsent && channels_last_[id]; });
   }
 
   // How many elements of the input make one of the result: the length of a row that one block of threads walks.
