@@ -27,6 +27,7 @@ import situations
 from baselines import BASELINES, has_trees
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import conformal
+from latpred.fitting.evaluate import HOST_SD
 from latpred.fitting.kernel_residual import NAME
 from latpred.fitting.kernel_terms import KernelTable
 from quick import compared, quick_errors
@@ -78,7 +79,9 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
         of_part = answers[(answers.situation == situation) & (answers.what == part)]
         others = baseline_answers(table, work, situation, part, names)
         found.append(of_part.merge(others[["id", *names]], on="id"))
-    rows = scores.with_intervals(pd.concat(found, ignore_index=True))
+    hosts = conformal.read_host_effects(work)
+    host_sd = conformal.host_terms(hosts)["host_sd"].value if len(hosts) > 1 else HOST_SD
+    rows = scores.with_intervals(pd.concat(found, ignore_index=True), host_sd)
     lines = []
     for situation in wanted:
         lines += scores.lines_of(rows[rows.situation == situation], situation, ["pred", *names])

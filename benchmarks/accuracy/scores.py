@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from latpred import _core
 from latpred.fitting import conformal
-from latpred.fitting.conformal import CHIP, FAMILIES, Residuals
+from latpred.fitting.conformal import CHIP, FAMILIES, NORMAL_80, Residuals
 from latpred.fitting.errors import ErrorSummary, summarise
-from latpred.fitting.evaluate import Term
+from latpred.fitting.evaluate import HOST_SD, Term
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
 
+HOST_NORM = 3  # kHostNorm of predict/host.cpp
 MIN_ROWS = 30  # of a line
 BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 10**9)}
 CALIBRATION_ROWS = (5, 10)
 DRAWS = 20
+ALL = "all of these"
 RESAMPLES = 200
 NETWORKS = ("timm", "anb")  # what the pooled lines are about
 FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
@@ -40,7 +43,14 @@ def _widths(rows: pd.DataFrame, situation: str, what: str, terms: dict[str, Term
     return found["log_bias"].value, conformal.half_width(found, False)
 
 
-def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+def _waiting(rows: pd.DataFrame) -> np.ndarray:
+    """[N] which share of the predicted latency is waiting for the host, as predict/host.cpp joins the two."""
+    of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
+    host = np.asarray(rows.launches * rows.runtime.map(of_launch) / rows.pred)
+    return np.asarray(1 - np.maximum(1 - host**HOST_NORM, 0) ** (1 / HOST_NORM))
+
+
+def with_intervals(rows: pd.DataFrame, host_sd: float = HOST_SD) -> pd.DataFrame:
     """`rows` with the half-width of their interval, and whether it holds what was measured. Families and chips are
     judged by terms from the others."""
     one = conformal.ensemble(rows)
@@ -51,18 +61,19 @@ def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     width, centre = np.full(len(rows), np.nan), np.zeros(len(rows))
     for (situation, what), places in rows.groupby(["situation", "what"]).indices.items():
         centre[places], width[places] = _widths(one, situation, what, {"log_bias": Term(0.0, "none")})
+    width = np.hypot(width, NORMAL_80 * host_sd * np.sqrt(_waiting(rows)))
     return rows.assign(half_width=width, is_inside=np.abs(off - centre) <= width)
 
 
-def _coverage(rows: pd.DataFrame) -> dict[str, Any]:
-    """Share of rows inside, families alike, and its standard error by drawing families again."""
+def _coverage(rows: pd.DataFrame, by: str) -> dict[str, Any]:
+    """Share of rows inside, families (chips) alike, and its standard error by drawing these again."""
     if rows.half_width.isna().any():
         return {}
-    by_family = rows.groupby("family").is_inside.mean().to_numpy()
+    by_group = rows.groupby(by).is_inside.mean().to_numpy()
     random = np.random.default_rng(0)
-    drawn = [by_family[random.integers(len(by_family), size=len(by_family))].mean() for _ in range(RESAMPLES)]
+    drawn = [by_group[random.integers(len(by_group), size=len(by_group))].mean() for _ in range(RESAMPLES)]
     return {
-        "covers": float(by_family.mean()),
+        "covers": float(by_group.mean()),
         "covers_error": float(np.std(drawn)),
         "covers_rows": float(rows.is_inside.mean()),
         "interval_factor": float(np.exp(rows.half_width.median())),
@@ -79,7 +90,8 @@ def _line(rows: pd.DataFrame, situation: str, group: str, predictor: str) -> dic
     line |= {name: float(errors[name].mean()) for name in FIELDS}
     if predictor == "pred":
         line["spread_percent"] = float(errors.mape_percent.std()) if len(errors) > 1 else None
-        line |= _coverage(rows.drop_duplicates(["what", "id"]))
+        is_of_chips = situation == CHIP and group == ALL
+        line |= _coverage(rows.drop_duplicates(["what", "id"]), "what" if is_of_chips else "family")
     return line
 
 
@@ -112,10 +124,11 @@ def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFr
             if situation == CHIP:
                 tables = part.groupby(["device", "runtime"])
                 yield from ((f"{what}: {device}, {runtime}", table) for (device, runtime), table in tables)
-        yield "all of these", rows
+        yield ALL, rows
         return
     is_main = rows.family.str.startswith(NETWORKS)
-    yield "all networks of timm and Accel-NASBench", rows[is_main]
+    with_space = " and Accel-NASBench" if (rows.family == "anb").any() else ""
+    yield f"all of timm's families{with_space}", rows[is_main]
     for (device, runtime), part in rows[is_main].groupby(["device", "runtime"]):
         yield f"{device}, {runtime}", part
     for family, part in rows[~is_main].groupby("family"):
@@ -143,7 +156,7 @@ def lines_of(rows: pd.DataFrame, situation: str, predictors: list[str]) -> list[
             continue
         for predictor in predictors:
             lines.append(_line(part, situation, str(group), predictor))
-            for count in CALIBRATION_ROWS if situation == CHIP and ":" not in group and group != "all of these" else ():
+            for count in CALIBRATION_ROWS if situation == CHIP and ":" not in group and group != ALL else ():
                 errors = _calibrated(part, predictor, count)
                 if errors is not None:
                     group_after = f"{group}, after {count} rows"
@@ -163,11 +176,12 @@ def plot(rows: pd.DataFrame, path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
     for device, part in rows.groupby("device"):
         if len(part) >= MIN_ROWS:
-            axes.scatter(part.value, part.pred / part.value, s=3, alpha=0.4, label=device, linewidths=0)
+            axes.scatter(part.value, part.pred / part.value, s=3, alpha=0.5, label=device, linewidths=0)
     axes.set(xscale="log", yscale="log", xlabel="measured, s", ylabel="predicted / measured", ylim=(1 / 3, 3))
     axes.set_yticks([0.5, 0.8, 1, 1.25, 2], ["0.5", "0.8", "1", "1.25", "2"])
+    axes.minorticks_off()
     axes.axhline(1, color="black", linewidth=0.8)
     axes.legend(fontsize=6, markerscale=3, ncols=2)
     figure.tight_layout()
-    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+    figure.savefig(path, dpi=80, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
     pyplot.close(figure)

@@ -57,11 +57,11 @@ def plan(rows: pd.DataFrame, situations: list[str]) -> list[tuple[str, str]]:
     parts = {
         "fold": [str(fold) for fold in range(FOLDS)],
         "family": list(FAMILIES),
-        "known": ["recipes"],
+        "known": ["known"],
         "chip": list(CHIPS),
         "version": versions,
-        "block": ["operators"],
-        "test": ["families"],
+        "block": ["block"],
+        "test": ["test"],
     }
     return [
         (situation, part)

@@ -141,7 +141,7 @@ def test_seeds_are_averaged_and_their_spread_is_shown():
         ignore_index=True,
     )
     lines = scores.lines_of(scores.with_intervals(rows), "fold", ["pred"])
-    pooled = next(line for line in lines if line["group"].startswith("all networks"))
+    pooled = next(line for line in lines if line["group"].startswith("all of timm"))
     assert (pooled["rows"], pooled["seeds"]) == (200, 2)
     assert pooled["spread_percent"] > 5
     bands = {line["group"]: line["rows"] for line in lines if line["group"].startswith("all, ")}

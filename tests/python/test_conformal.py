@@ -101,8 +101,9 @@ def test_the_command_writes_terms_and_errors_and_nothing_else(tmp_path):
     assert terms["device_sd"] == pytest.approx(np.log(2), abs=0.01)
     assert terms["host_sd"] == pytest.approx(0.5)
     assert (terms["runtime_sd"], terms["kind_sd"]) == (9.0, 9.0)
-    assert written["errors"]["fold left out"]["rows"] == 40
-    assert written["errors"]["chip left out"]["bias"] == pytest.approx(0.5, abs=0.01)
+    assert list(written["errors"]) == ["families left out", "chips left out"]
+    assert written["errors"]["families left out"]["rows"] == 40
+    assert written["errors"]["chips left out"]["bias"] == pytest.approx(0.5, abs=0.01)
     np.testing.assert_array_equal(arrays["weights"], np.arange(3.0))
 
 

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 # The situations whose names files begin with.
 FAMILIES, CHIP = ("fold", "family"), "chip"
+BLOCK = "block"
+SITUATIONS = {
+    "fold": "families left out",
+    "family": "search spaces left out",
+    "known": "recipes of known families left out",
+    "chip": "chips left out",
+    "version": "versions of the framework left out",
+    "block": "blocks of operators left out",
+    "test": "families of the test part",
+}
 NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its sd
 OPERATOR_RECIPES = "op:"
 EAGER = "eager"
@@ -163,13 +173,15 @@ def read_host_effects(work: Path) -> np.ndarray:
 
 
 def errors_by_situation(rows: pd.DataFrame) -> dict[str, Any]:
-    """Of networks, as the manifest keeps it."""
-    judged = rows[is_judged(rows)]
-    return {
-        f"{situation} left out": vars(summarise(np.asarray(part.pred), np.asarray(part.value)))
-        for situation, part in judged.groupby("situation")
-        if len(part) >= MIN_LEFT_OUT
-    }
+    """As the manifest keeps it: of networks, and of operators where blocks of these were left out."""
+    is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
+    found = {}
+    for situation, title in SITUATIONS.items():
+        part = rows[(rows.situation == situation) & (is_operator == (situation == BLOCK))]
+        part = part[part.value > CLEAR_OF_FLOOR * part.host_floor_s]
+        if len(part) >= MIN_LEFT_OUT:
+            found[title] = vars(summarise(np.asarray(part.pred), np.asarray(part.value)))
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
