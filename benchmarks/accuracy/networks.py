@@ -114,7 +114,7 @@ def markdown(result: dict[str, Any]) -> str:
     """The tables as docs/accuracy.md shows them."""
     lines = result["lines"]
     names = [name for name in BASELINES if any(line["predictor"] == name for line in lines)]
-    text = f"Made by `{result['command']}`, {result['rows']} rows, fits with {result['seeds']} seeds each.\n"
+    text = f"Made by `{result['command']}`, {result['rows']} rows, seeds of each fit: {result['seeds']}.\n"
     headings = ["left out", "rows", "MAPE %", "median %", "p90 %", "Spearman", "bias", "covers", "interval", *names]
     for situation, title in TITLES.items():
         of_situation = [line for line in lines if line["situation"] == situation]

@@ -183,5 +183,5 @@ def plot(rows: pd.DataFrame, path: Path) -> None:
     axes.axhline(1, color="black", linewidth=0.8)
     axes.legend(fontsize=6, markerscale=3, ncols=2)
     figure.tight_layout()
-    figure.savefig(path, dpi=80, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+    figure.savefig(path, dpi=65, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
     pyplot.close(figure)
