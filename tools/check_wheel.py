@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 _MAX_BYTES = 2_000_000  # without what predictors are fitted on and what they have learnt, which grow by themselves
 _LEARNT = ("latpred/data/predictors/", "latpred/data/measurements/")
 _SUFFIXES = {".py", ".pyi", ".so", ".typed"}
-_DATA_SUFFIXES = {".csv", ".json", ".md", ".parquet", ".safetensors", ".txt"}
+_DATA_SUFFIXES = {".csv", ".json", ".md", ".parquet", ".safetensors", ".sqlite", ".txt"}
 _REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_predictors.pyi", "__init__.py", "cli.py"))
 _TORCH_RPATH = "$ORIGIN/../torch/lib"
 # What _predictors may load besides the system's own: LibTorch without its Python half.

@@ -33,6 +33,9 @@ and whether it was read in a source or estimated by a rule.
 PROFILES_NOTE = """Smallest first: what `partition=` takes besides shares (`50%`, MPS) and SM counts (`32sm`).
 
 """
+SOURCES_NOTE = """
+[datasets.md](datasets.md) says how they are read and rebuilt. `data/measurements/README.md` has the repositories.
+"""
 COMMANDS_NOTE = """
 The words are those of the Python functions. An error is one line and exit code 2; what a script reads comes from
 `--json`.
@@ -179,6 +182,39 @@ def cli_page() -> str:
     return "".join(parts)
 
 
+def sources_page() -> str:
+    import pandas as pd
+    from latpred.datasets.not_rebuilt import NOT_REBUILT
+
+    folder = REPOSITORY / "data" / "measurements"
+    keys = ["source", "licence", "protocol"]
+
+    def names(values: pd.Series) -> str:
+        return ", ".join(sorted(set(values)))
+
+    def section(title: str, headings: list[str], rows: pd.DataFrame) -> str:
+        return f"\n## {title}\n\n" + markdown_table(headings, rows.reset_index().astype(str).to_numpy().tolist())
+
+    def counted(file: str) -> pd.DataFrame:
+        columns = {"quantity": ("quantity", names), "rows": ("id", "size"), "recipes": ("recipe", "nunique")}
+        return pd.read_parquet(folder / file).groupby(keys).agg(**columns, devices=("device", names))
+
+    headings = [*keys, "quantity", "rows", "networks or operators", "devices"]
+    dropped = pd.read_csv(folder / "dropped.csv").groupby(["source", "reason"])
+    left_out = pd.DataFrame([(row.source, row.what, row.reason) for row in NOT_REBUILT]).sort_values([0, 1])
+    return (
+        f"# Sources of measurements\n\n{NOTE}{SOURCES_NOTE}"
+        + section("Rows that ship", headings, counted("rows.parquet"))
+        + section("Rows for checks alone", headings, counted("checks.parquet"))
+        + section(
+            "Dropped after they were rebuilt",
+            ["source", "reason", "rows", "networks"],
+            dropped.agg(rows=("id", "size"), networks=("recipe", names)),
+        )
+        + section("Not rebuilt", ["source", "what", "why"], left_out.set_index(0))
+    )
+
+
 def page_with_outputs(name: str) -> str:
     def run(words: Sequence[str]) -> str:
         done = subprocess.run([sys.executable, *words], cwd=REPOSITORY, capture_output=True, text=True, check=True)
@@ -192,10 +228,12 @@ def page_with_outputs(name: str) -> str:
 PAGES = {
     "README.md": partial(page_with_outputs, "README.md"),
     "docs/calibration.md": partial(page_with_outputs, "docs/calibration.md"),
+    "docs/datasets.md": partial(page_with_outputs, "docs/datasets.md"),
     "docs/devices.md": devices_page,
     "docs/operators.md": operators_page,
     "docs/runtimes.md": runtimes_page,
     "docs/cli.md": cli_page,
+    "docs/sources.md": sources_page,
 }
 
 

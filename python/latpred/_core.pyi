@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'kernel_columns', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -445,10 +445,6 @@ class Kernels:
     """
     What a runtime executes for a graph at a precision, in order.
     """
-    def table(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        float64 [K, C + 1]: kernel_columns() of the kernels, equal ones once; the last column counts them.
-        """
     @property
     def num_launches(self) -> int:
         ...
@@ -1103,10 +1099,6 @@ def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default', chann
 def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
     """
     The time of calls whose kernels and launches run side by side.
-    """
-def kernel_columns() -> list[str]:
-    """
-    Names of the columns of Kernels.table(), without the count.
     """
 def kernel_terms(kernels: Kernels, device: str, partition: str = '') -> KernelTerms:
     """

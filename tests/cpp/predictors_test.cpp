@@ -178,7 +178,7 @@ TEST(Predictors, AreAllTested) { EXPECT_EQ(predictors().size(), 4U); }
 TEST(Predictors, AWrongNameIsAnsweredWithTheNearest) {
   EXPECT_EQ(
       testing::message_of<InvalidArgumentError>([] { (void)predictor_row("analytics"); }),
-      "unknown predictor 'analytics'; did you mean 'analytic'? Valid: analytic, kernel_residual, linear, roofline");
+      "unknown predictor 'analytics'; did you mean 'analytic'? Valid: kernel_residual, analytic, linear, roofline");
 }
 
 }  // namespace
