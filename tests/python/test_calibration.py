@@ -199,7 +199,7 @@ def test_the_interval_is_what_is_left_over():
     new = probe_graph("timm:convnext_tiny@224", 64)
     before = latpred.predict(graph=new, device=NEW)
     good = latpred.calibrate(timed(NETWORKS[:8], [64], noisy(0.02), device=NEW), device=NEW)
-    bad = latpred.calibrate(timed(NETWORKS[:8], [64], noisy(0.5), device=NEW), device=NEW)
+    bad = latpred.calibrate(timed(NETWORKS[:8], [64], noisy(1.0), device=NEW), device=NEW)
     narrow, wide = (latpred.predict(graph=new, device=NEW, calibration=c) for c in (good, bad))
     assert half_width(narrow) < half_width(before) < half_width(wide)
     known = latpred.api.session().evidence(DEFAULT).terms.known_device
