@@ -237,6 +237,39 @@ TEST(Kernels, CausalityHidesHalfOfTheScores) {
   EXPECT_DOUBLE_EQ(causal.macs, whole.macs);
 }
 
+// A norm written out: what several operators read stays in one generated kernel, and is read and written once.
+TEST(Kernels, AGeneratedKernelKeepsWhatSeveralOperatorsRead) {
+  GraphMaker make;
+  const Shape shape{kBatch, 32, 64};
+  const TensorId x = make.node(OperatorId::relu, {make.input(shape)}, shape);
+  const TensorId mean = make.node(OperatorId::reduce_mean, {x}, {kBatch, 32, 1}, {{"axes", Shape{2}}});
+  const TensorId centred = make.node(OperatorId::sub, {x, mean}, shape);
+  const TensorId squares = make.node(OperatorId::mul, {centred, centred}, shape);
+  const TensorId variance = make.node(OperatorId::reduce_mean, {squares}, {kBatch, 32, 1}, {{"axes", Shape{2}}});
+  const Graph graph = make.build({make.node(OperatorId::mul, {centred, variance}, shape)});
+  const Kernels generated = fuse(graph, "compiled", "fp32");
+  ASSERT_EQ(generated.rows.size(), 1U);
+  const double elements = 4.0 * kBatch * 32 * 64;
+  EXPECT_DOUBLE_EQ(generated.rows[0].bytes_in, elements);
+  EXPECT_DOUBLE_EQ(generated.rows[0].bytes_out, elements);
+  EXPECT_EQ(fuse(graph, "eager", "fp32").rows.size(), 6U);
+  EXPECT_GT(fuse(graph, "tensorrt", "fp32").rows.size(), 1U);
+}
+
+TEST(Kernels, AGeneratedKernelCastsWhatItWrites) {
+  GraphMaker make;
+  const Shape shape{kBatch, 64};
+  const TensorId norm =
+      make.node(OperatorId::layer_norm, {make.input(shape), make.weight({64}), make.weight({64})}, shape);
+  const Graph graph = make.build({make.node(OperatorId::linear, {norm, make.weight({64, 64})}, shape)});
+  const Kernels eager = fuse(graph, "eager", "amp");
+  const Kernels generated = fuse(graph, "compiled", "amp");
+  EXPECT_EQ(kinds(eager), (std::vector{CostKind::layer_norm, CostKind::cast, CostKind::cast, CostKind::matmul}));
+  EXPECT_EQ(kinds(generated), (std::vector{CostKind::layer_norm, CostKind::cast, CostKind::matmul}));  // the weight's
+  EXPECT_DOUBLE_EQ(eager.rows[0].bytes_out, 4.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(generated.rows[0].bytes_out, 2.0 * kBatch * 64);
+}
+
 TEST(Kernels, LoopsAreCountedOnceAndRepeated) {
   GraphMaker make;
   const TensorId x = make.input({kBatch, 64});

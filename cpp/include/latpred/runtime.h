@@ -13,6 +13,7 @@ struct Runtime {
   std::string_view name;
   std::string_view description;
   bool fuses;          // false: one kernel for each operator that moves data
+  bool fuses_shared;   // also behind what several operators read, casts included, as a code generator does
   bool strided_views;  // transposes and slices are views, as in PyTorch; false: copies
   bool on_gpu;
   bool on_cpu;

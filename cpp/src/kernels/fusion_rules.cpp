@@ -36,7 +36,7 @@ constexpr FusionRule kFusionRules[]{
     {"compiled", kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat),
      kPointwise | of(CostKind::batch_norm, CostKind::copy), false, std::nullopt},
     {"compiled", kPointwise | of(CostKind::batch_norm), kNorms, true, std::nullopt},
-    {"compiled", kNorms, kPointwise, false, std::nullopt},
+    {"compiled", kNorms, kNorms | kPointwise, false, std::nullopt},
     // TensorRT: epilogues of convolutions and products, point-wise chains, whole attention blocks (Myelin).
     {"tensorrt", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},
     {"tensorrt", kProducts | of(CostKind::attention), kPointwise, false, std::nullopt},

@@ -23,6 +23,10 @@ constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, C
                                  CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
 constexpr std::array kRowKinds{CostKind::layer_norm, CostKind::softmax, CostKind::reduce};
 
+constexpr std::array kLibraryKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
+                                   CostKind::conv_depthwise, CostKind::matmul,   CostKind::batch_matmul,
+                                   CostKind::attention,      CostKind::recurrent};
+
 template <std::size_t size>
 bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
@@ -36,6 +40,8 @@ double product(const Shape& sizes) {
 double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
   return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
 }
+
+bool is_generated(CostKind kind) { return !is_one_of(kLibraryKinds, kind); }
 
 // Makes the rows for one graph; its members are what the steps share.
 class Fuser {
@@ -76,6 +82,7 @@ class Fuser {
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
     cast_done_.assign(graph_.tensors.size(), false);
+    num_inside_.assign(graph_.tensors.size(), 0);
     for (const Node& node : graph_.nodes) {
       for (const TensorId id : node.inputs) {
         if (id != kAbsent) ++num_readers_[id];
@@ -95,7 +102,8 @@ class Fuser {
     const TensorId from = node.inputs[0];
     for (const TensorId id : node.outputs) {
       if (id == kAbsent) continue;
-      row_of_[id] = num_readers_[from] == 1 && node.outputs.size() == 1 ? row_of_[from] : -1;
+      const bool is_whole = (num_readers_[from] == 1 && node.outputs.size() == 1) || runtime_.fuses_shared;
+      row_of_[id] = is_whole ? row_of_[from] : -1;
       producer_row_[id] = producer_row_[from];
     }
   }
@@ -104,6 +112,7 @@ class Fuser {
     for (const TensorId id : storage().casts[position]) {
       if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
       cast_done_[id] = true;
+      if (runtime_.fuses_shared && !graph_.tensors[id].is_weight() && folds_cast(position, id)) continue;
       const auto count = static_cast<double>(graph_.tensors[id].num_elements());
       Kernel cast{.name = concat("cast(", graph_.tensors[id].name, ")"), .kind = CostKind::cast};
       cast.arithmetic = Arithmetic::fp32;
@@ -116,6 +125,21 @@ class Fuser {
     }
   }
 
+  // A cast of an activation is generated into the kernel that makes or reads it, where that is no library's.
+  bool folds_cast(NodeId position, TensorId id) {
+    if (row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind)) {
+      const int bits = storage().tensor_bits[id];
+      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
+      // Nobody else reads the wider one: only the narrow one is written.
+      if (num_readers_[id] == 1 && bits_after_cast(bits) < bits) {
+        Kernel& row = result_.rows[row_of_[id]];
+        row.bytes_out = std::max(0.0, row.bytes_out - count * (bits - bits_after_cast(bits)) / kBitsPerByte);
+      }
+      return true;
+    }
+    return is_generated(kinds_[position]);
+  }
+
   // The row that `position` is fused into, or a new one. Only the tail of a row has readers outside it, and only a tail
   // with a single reader is fused behind, so no path leaves a row and comes back: groups are convex.
   std::int64_t join_row(NodeId position) {
@@ -124,7 +148,7 @@ class Fuser {
       std::int64_t best = -1;
       CostKind kind = CostKind::other;
       for (const TensorId id : node.inputs) {
-        if (id == kAbsent || row_of_[id] < 0 || num_readers_[id] != 1) continue;
+        if (id == kAbsent || row_of_[id] < 0 || (num_readers_[id] != 1 && !runtime_.fuses_shared)) continue;
         const Kernel& row = result_.rows[row_of_[id]];
         const auto fused = fused_kind(runtime_.name, row.kind, kinds_[position]);
         // Behind the latest producer: the others are done by then, and it is what the runtime keeps in registers.
@@ -197,7 +221,9 @@ class Fuser {
     if (!is_one_of(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
     const Shape image = channels_first(node.attributes, graph_.tensors[node.outputs[0]].shape);
     if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
-    row.interpolates = row.kind == CostKind::resize && node.attributes.text("mode", "nearest") != "nearest";
+    // A code generator gives every element a thread of its own.
+    row.interpolates =
+        row.kind == CostKind::resize && !runtime_.fuses_shared && node.attributes.text("mode", "nearest") != "nearest";
     row.channels_last =
         !channels_last_.empty() && std::any_of(node.inputs.begin(), node.inputs.end(),
                                                [&](TensorId id) { return id != kAbsent && channels_last_[id]; });
@@ -259,7 +285,8 @@ class Fuser {
         if (id == kAbsent || row_of_[id] != index) continue;
         const double inside = stored_bytes(graph_, storage(), id);
         bytes_in = std::max(0.0, bytes_in - inside);
-        row.bytes_out = std::max(0.0, row.bytes_out - inside);
+        // What somebody outside reads too is written all the same.
+        if (++num_inside_[id] == num_readers_[id]) row.bytes_out = std::max(0.0, row.bytes_out - inside);
       }
     }
     row.bytes_in += bytes_in;
@@ -288,6 +315,7 @@ class Fuser {
   std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
   std::vector<int> num_readers_;            // [tensors]
+  std::vector<int> num_inside_;             // [tensors] readers in the row that makes it
   std::vector<bool> cast_done_;             // [tensors]
   std::vector<bool> channels_last_;         // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;
