@@ -1,9 +1,12 @@
-"""A table in a page of docs/, between two comments."""
+"""A table in a page of docs/, between two comments, and the command that makes one from public tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 END = "<!-- end -->"
 
@@ -34,3 +37,26 @@ def replace(path: Path, mark: str, text: str) -> None:
     old = shown(page, mark)
     opening = f"{begin(mark)}\n"
     path.write_text(page.replace(f"{opening}{old}{END}", f"{opening}{text}{END}"), encoding="utf-8")
+
+
+def command(
+    description: str | None,
+    mark: str,
+    run: Callable[[Path, Path], dict[str, Any]],
+    markdown: Callable[[dict[str, Any]], str],
+) -> None:
+    """Runs a benchmark on the public tables, or reads its last result, and shows it in its page."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with the public tables; without it --json is read")
+    parser.add_argument("--graphs", type=Path, help="graph cache that holds timm's networks")
+    parser.add_argument("--json", type=Path, required=True, help="file with the result")
+    parser.add_argument("--docs", type=Path, help="page whose tables are replaced")
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        result = json.loads(arguments.json.read_text(encoding="utf-8"))
+    else:
+        result = run(arguments.data, arguments.graphs)
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(markdown(result))
+    if arguments.docs is not None:
+        replace(arguments.docs, mark, markdown(result))

@@ -12,9 +12,7 @@ counted apart.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import math
 import sys
 import time
@@ -295,22 +293,5 @@ def run(data: Path, graphs: Path) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with the public tables; without it --json is read")
-    parser.add_argument("--graphs", type=Path, help="graph cache that holds timm's networks")
-    parser.add_argument("--json", type=Path, required=True, help="file with the result")
-    parser.add_argument("--docs", type=Path, help="page whose tables are replaced")
-    arguments = parser.parse_args()
-    if arguments.data is None:
-        result = json.loads(arguments.json.read_text(encoding="utf-8"))
-    else:
-        result = run(arguments.data, arguments.graphs)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(markdown(result))
-    if arguments.docs is not None:
-        docs_table.replace(arguments.docs, MARK, markdown(result))
-
-
 if __name__ == "__main__":
-    main()
+    docs_table.command(__doc__, MARK, run, markdown)

@@ -140,8 +140,8 @@ class Fuser {
     return is_generated(kinds_[position]);
   }
 
-  // The row that `position` is fused into, or a new one. Only the tail of a row has readers outside it, and only a tail
-  // with a single reader is fused behind, so no path leaves a row and comes back: groups are convex.
+  // The row that `position` is fused into, or a new one. Rows run in order, and a node joins one only where everything
+  // that it reads is made by then, so no path leaves a row and comes back: groups are convex.
   std::int64_t join_row(NodeId position) {
     const Node& node = graph_.nodes[position];
     if (runtime_.fuses) {
