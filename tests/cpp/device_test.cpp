@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 
+#include "golden_lines.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -24,10 +24,7 @@ std::string line_of(const Device& row) {
 }
 
 TEST(DeviceTable, MatchesGoldenFile) {
-  std::ifstream file(LATPRED_GOLDEN_DIR "/devices.txt");
-  ASSERT_TRUE(file);
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
+  const std::vector<std::string> expected = testing::golden_lines("devices.txt");
   std::vector<std::string> found;
   for (const Device& row : devices()) found.push_back(line_of(row));
   EXPECT_EQ(found, expected) << join(found, "\n");

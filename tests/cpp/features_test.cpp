@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <random>
 
+#include "golden_lines.h"
 #include "latpred/text.h"
 
 namespace latpred {
@@ -161,10 +161,7 @@ TEST(PhysicsProperty, EveryDeviceAndKindGivesFiniteNumbers) {
 }
 
 TEST(Columns, AreUniqueAndMatchTheGoldenFile) {
-  std::ifstream file(LATPRED_GOLDEN_DIR "/feature_columns.txt");
-  ASSERT_TRUE(file);
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
+  const std::vector<std::string> expected = testing::golden_lines("feature_columns.txt");
   std::vector<std::string> found;
   for (const FeatureColumn& row : feature_columns()) {
     found.push_back(concat(found.size(), " ", row.name, " [", row.unit, "]"));

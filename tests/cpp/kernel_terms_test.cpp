@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "golden_lines.h"
 #include "latpred/text.h"
 
 namespace latpred {
@@ -140,10 +140,7 @@ TEST(KernelTerms, InterpolationOfFewPixelsLeavesSmsIdle) {
 }
 
 TEST(TermColumns, MatchTheGoldenFile) {
-  std::ifstream file(LATPRED_GOLDEN_DIR "/kernel_term_columns.txt");
-  ASSERT_TRUE(file);
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
+  const std::vector<std::string> expected = testing::golden_lines("kernel_term_columns.txt");
   std::vector<std::string> found;
   for (const TermColumn& row : term_columns()) {
     found.push_back(concat(found.size(), " ", row.name, " [", row.unit, "]"));
