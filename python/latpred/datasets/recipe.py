@@ -131,6 +131,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     from latpred.datasets import (
         accel_nasbench,
         fbnet,
+        fnn,
         language_model,
         nasbench201,
         ofa,
@@ -144,6 +145,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
         "fbnet": fbnet.build,
+        "fnn": fnn.build,
         "ofa": ofa.build,
         "paddle": paddle_networks.build,
         "bert": transformer.build,
