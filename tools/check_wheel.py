@@ -17,6 +17,12 @@ _REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_pred
 _TORCH_RPATH = "$ORIGIN/../torch/lib"
 # What _predictors may load besides the system's own: LibTorch without its Python half.
 _LIBTORCH = {"libtorch.so", "libtorch_cpu.so", "libc10.so"}
+# No extension module: OpenVINO loads it and calls the first, Python reads it with the others.
+_COLLECTOR = "_itt_collector"
+_COLLECTOR_ENTRIES = {
+    "__itt_api_init",
+    *(f"latpred_itt_{name}" for name in ("clock_overhead_ns", "name", "records", "start", "stop")),
+}
 _SYSTEM = {"libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}
 
 
@@ -60,11 +66,11 @@ def check_contents(wheel: zipfile.ZipFile) -> list[str]:
     return problems
 
 
-def check_module(path: Path, allowed: set[str], rpath: list[str]) -> list[str]:
+def check_module(path: Path, allowed: set[str], rpath: list[str], entries: set[str] | None = None) -> list[str]:
     problems = []
-    entry = "PyInit_" + path.name.partition(".")[0]
-    if (symbols := exported_symbols(path)) != [entry]:
-        problems.append(f"{path.name} exports {symbols[:5]} ({len(symbols)} symbols), expected {entry} alone")
+    entries = entries or {"PyInit_" + path.name.partition(".")[0]}
+    if set(symbols := exported_symbols(path)) != entries:
+        problems.append(f"{path.name} exports {symbols[:5]} ({len(symbols)} symbols), expected {sorted(entries)} alone")
     if unexpected := sorted(set(dynamic_entries(path, "NEEDED")) - allowed):
         problems.append(f"{path.name} needs {unexpected}, allowed are {sorted(allowed)}")
     found = dynamic_entries(path, "RUNPATH") + dynamic_entries(path, "RPATH")
@@ -84,11 +90,13 @@ def main() -> int:
         wheel.extractall(folder)
         problems = check_contents(wheel)
         modules = {path.name.partition(".")[0]: path for path in Path(folder, "latpred").glob("*.so")}
-        expected = {"_core"} if options.without_torch else {"_core", "_predictors"}
+        expected = {"_core", _COLLECTOR} if options.without_torch else {"_core", _COLLECTOR, "_predictors"}
         if set(modules) != expected:
             problems.append(f"the modules are {sorted(modules)}, expected {sorted(expected)}")
         if "_core" in modules:
             problems += check_module(modules["_core"], _SYSTEM, [])
+        if _COLLECTOR in modules:
+            problems += check_module(modules[_COLLECTOR], _SYSTEM, [], _COLLECTOR_ENTRIES)
         if "_predictors" in modules:
             problems += check_module(modules["_predictors"], _SYSTEM | _LIBTORCH, [_TORCH_RPATH])
     print(f"{options.wheel.name}: {options.wheel.stat().st_size} bytes, {len(problems)} problems")
