@@ -17,6 +17,7 @@ BINDINGS = ROOT / "python" / "bindings"
 # Each layer, with the layers directly to its left; what those may include is allowed too.
 LEFT_OF = {
     "common": (),
+    "profiler": ("common",),
     "itt": (),  # a shared library of its own, which OpenVINO loads
     "graph": ("common",),
     "operators": ("graph",),
