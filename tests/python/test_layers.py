@@ -33,8 +33,9 @@ LEFT_OF = {
     "batch": ("features",),
     "predictors": ("batch",),
     "training": ("predictors",),
+    "workloads": ("profiler", "batch"),  # batch: errors of LibTorch as one sentence
 }
-TORCH_LAYERS = {"batch", "predictors", "training"}
+TORCH_LAYERS = {"batch", "predictors", "training", "workloads"}
 TORCH_BINDINGS = {"kernel_residual_module.cpp", "predictors_module.cpp"}
 
 # Public headers without the one source of their stem, and the layer that they belong to.

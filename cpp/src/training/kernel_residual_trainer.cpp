@@ -14,10 +14,10 @@
 #include <string_view>
 
 #include "batch/kernel_batch.h"
+#include "batch/torch_error.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/kernel_residual.h"
-#include "training/torch_error.h"
 
 namespace latpred {
 namespace {

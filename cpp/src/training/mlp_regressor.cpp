@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "batch/row_batch.h"
+#include "batch/torch_error.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/mlp.h"
 #include "training/fit.h"
-#include "training/torch_error.h"
 
 namespace latpred {
 namespace {
