@@ -8,6 +8,9 @@
 namespace latpred {
 namespace {
 
+// Fixed counts are to be kept: this is for what hangs.
+constexpr double kLongTimeout = 600;
+
 // A fixed number of runs after some warm-up, as papers say it; nothing is measured again unless they do so.
 Protocol fixed_count(std::string name, std::int64_t warm_up, std::int64_t samples, std::string label) {
   Protocol protocol;
@@ -18,6 +21,7 @@ Protocol fixed_count(std::string name, std::int64_t warm_up, std::int64_t sample
   protocol.criterion = "count";
   protocol.threshold = static_cast<double>(samples);
   protocol.max_repetitions = 1;
+  protocol.timeout_s = kLongTimeout;
   protocol.label = std::move(label);
   return protocol;
 }
