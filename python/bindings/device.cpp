@@ -1,5 +1,8 @@
 #include "latpred/device.h"
 
+#include <memory>
+#include <utility>
+
 #include "bindings.h"
 
 namespace py = pybind11;
@@ -14,7 +17,7 @@ void bind_device(py::module_& module) {
         return py::cast<std::string>(py::repr(py::float_(fact.value))) + (fact.estimated ? " (estimated)" : "");
       });
 
-  py::class_<Device>(module, "Device", "A row of the device table. None means unknown.")
+  py::class_<Device, std::shared_ptr<Device>>(module, "Device", "A row of the device table. None means unknown.")
       .def_readonly("name", &Device::name)
       .def_readonly("vendor_name", &Device::vendor_name, "What the driver reports.")
       .def_readonly("architecture", &Device::architecture)
@@ -59,6 +62,13 @@ void bind_device(py::module_& module) {
   module.def("devices", &devices, py::return_value_policy::reference, "The device table.");
   module.def("device", &device, py::arg("name"), py::return_value_policy::reference,
              "The device of this name, vendor name or alias.");
+  module.def(
+      "host_device",
+      [](std::string processor, double cores, double memory_bytes, std::optional<double> last_cache_bytes) {
+        return std::make_shared<Device>(host_device(std::move(processor), cores, memory_bytes, last_cache_bytes));
+      },
+      py::arg("processor"), py::arg("cores"), py::arg("memory_bytes"), py::arg("last_cache_bytes") = std::nullopt,
+      "This machine by what its system says; peaks and bandwidth are unknown.");
   module.def("device_aliases", &device_aliases, "Pairs of alias and table name.");
 }
 

@@ -12,27 +12,40 @@ namespace {
 std::pair<double, double> pair_of(const Interval& interval) { return {interval.lower, interval.upper}; }
 
 void bind_request(py::module_& module) {
+  py::class_<GivenLatency, std::shared_ptr<GivenLatency>>(
+      module, "GivenLatency", "The latency of a whole call by a trained predictor, its interval and its evidence.")
+      .def(py::init([](double latency_s, std::pair<double, double> interval_s, std::string provenance,
+                       std::vector<std::string> coverage) {
+             return GivenLatency{
+                 latency_s, {interval_s.first, interval_s.second}, std::move(provenance), std::move(coverage)};
+           }),
+           py::kw_only(), py::arg("latency_s"), py::arg("interval_s"), py::arg("provenance"), py::arg("coverage"));
   const PredictRequest defaults;
   py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
-      .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
-                       std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict,
-                       std::optional<std::shared_ptr<Calibration>> calibration) {
-             return PredictRequest{std::move(device),
-                                   std::move(partition),
-                                   std::move(runtime),
-                                   std::move(precision),
-                                   std::move(input_on),
-                                   autograd,
-                                   std::move(predictor),
-                                   std::move(mig_rule),
-                                   strict,
-                                   calibration.value_or(nullptr)};
-           }),
-           py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
-           py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
-           py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
-           py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
-           py::arg("strict") = defaults.strict, py::arg("calibration") = std::nullopt)
+      .def(
+          py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
+                      std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict,
+                      std::optional<std::shared_ptr<Calibration>> calibration,
+                      std::optional<std::shared_ptr<Device>> host, std::optional<std::shared_ptr<GivenLatency>> given) {
+            return PredictRequest{std::move(device),
+                                  std::move(partition),
+                                  std::move(runtime),
+                                  std::move(precision),
+                                  std::move(input_on),
+                                  autograd,
+                                  std::move(predictor),
+                                  std::move(mig_rule),
+                                  strict,
+                                  calibration.value_or(nullptr),
+                                  host.value_or(nullptr),
+                                  given.value_or(nullptr)};
+          }),
+          py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
+          py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
+          py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
+          py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
+          py::arg("strict") = defaults.strict, py::arg("calibration") = std::nullopt, py::arg("host") = std::nullopt,
+          py::arg("given") = std::nullopt)
       .def_readonly("device", &PredictRequest::device)
       .def_readonly("partition", &PredictRequest::partition)
       .def_readonly("runtime", &PredictRequest::runtime)
@@ -41,7 +54,8 @@ void bind_request(py::module_& module) {
       .def_readonly("autograd", &PredictRequest::autograd)
       .def_readonly("predictor", &PredictRequest::predictor)
       .def_readonly("mig_rule", &PredictRequest::mig_rule)
-      .def_readonly("strict", &PredictRequest::strict);
+      .def_readonly("strict", &PredictRequest::strict)
+      .def_property_readonly("device_name", [](const PredictRequest& request) { return asked_device(request).name; });
 }
 
 void bind_answer(py::module_& module) {

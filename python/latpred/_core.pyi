@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'join_host_s', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'host_device', 'join_host_s', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
 class Source:
     """
     Where a network came from.
@@ -827,17 +827,26 @@ class CalibrationFactors:
     """
     def __init__(self, *, name: str, device: str, partition: str, runtime: str, precision: str, input_on: str, predictor: str, scale: typing.SupportsFloat | typing.SupportsIndex | None, host_scale: typing.SupportsFloat | typing.SupportsIndex | None, kind_factors: collections.abc.Mapping[str, typing.SupportsFloat | typing.SupportsIndex], timed_kinds: collections.abc.Sequence[str], log_sd: typing.SupportsFloat | typing.SupportsIndex, records: collections.abc.Sequence[tuple[str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex | None]]) -> None:
         ...
+class GivenLatency:
+    """
+    The latency of a whole call by a trained predictor, its interval and its evidence.
+    """
+    def __init__(self, *, latency_s: typing.SupportsFloat | typing.SupportsIndex, interval_s: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex], provenance: str, coverage: collections.abc.Sequence[str]) -> None:
+        ...
 class PredictRequest:
     """
     What is asked besides the graph.
     """
-    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None) -> None:
+    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None, host: Device | None = None, given: GivenLatency | None = None) -> None:
         ...
     @property
     def autograd(self) -> bool:
         ...
     @property
     def device(self) -> str:
+        ...
+    @property
+    def device_name(self) -> str:
         ...
     @property
     def input_on(self) -> str:
@@ -1095,6 +1104,10 @@ def frameworks() -> list[str]:
 def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default', channels_last: bool = False) -> Kernels:
     """
     Groups a graph into kernels by the rules of a runtime.
+    """
+def host_device(processor: str, cores: typing.SupportsFloat | typing.SupportsIndex, memory_bytes: typing.SupportsFloat | typing.SupportsIndex, last_cache_bytes: typing.SupportsFloat | typing.SupportsIndex | None = None) -> Device:
+    """
+    This machine by what its system says; peaks and bandwidth are unknown.
     """
 def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
     """

@@ -146,5 +146,18 @@ TEST(Device, UnknownFactsStayEmpty) {
   EXPECT_FALSE(device("Xeon Silver 4114").int8_ops_per_s);
 }
 
+TEST(Device, ThisMachineHasNoPeaks) {
+  const Device host = host_device("AMD EPYC", 2, 8e9, 32e6);
+  EXPECT_FALSE(host.is_gpu);
+  EXPECT_EQ(host.name, "AMD EPYC");
+  EXPECT_FALSE(host.fp32_flops_per_s);
+  EXPECT_FALSE(host.power_limit_w);
+  EXPECT_DOUBLE_EQ(host.l2_bytes.value(), 32e6);
+  EXPECT_DOUBLE_EQ(host.context_bytes.value, 0);
+  EXPECT_THROW((void)host_device("", 2, 8e9, std::nullopt), InvalidArgumentError);
+  EXPECT_THROW((void)host_device("AMD EPYC", 0, 8e9, std::nullopt), InvalidArgumentError);
+  EXPECT_THROW((void)host_device("AMD EPYC", 2, 0, std::nullopt), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace latpred

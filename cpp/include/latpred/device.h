@@ -59,6 +59,10 @@ struct Device {
 [[nodiscard]] const std::vector<Device>& devices();
 // By table name, vendor name or alias ("A100"); throws InvalidArgumentError with the nearest name and the list.
 [[nodiscard]] const Device& device(std::string_view name);
+// The machine that this runs on, by what its system says of it. Peaks, bandwidth and power are not known from there, so
+// that no predictor that starts from physics can answer for it. The result's name is the processor's.
+[[nodiscard]] Device host_device(std::string processor, double cores, double memory_bytes,
+                                 std::optional<double> last_cache_bytes);
 // Alias and the table name that it stands for.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& device_aliases();
 

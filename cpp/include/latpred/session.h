@@ -20,6 +20,22 @@
 
 namespace latpred {
 
+struct Interval {
+  double lower = 0;
+  double upper = 0;
+};
+
+// The latency of a whole call by a predictor that knows no kernels and does not live here: trained on measured nets.
+struct GivenLatency {
+  double latency_s = 0;
+  Interval interval_s;  // 80 %
+  std::string provenance;
+  std::vector<std::string> coverage;
+};
+
+// The name under which this machine's processor is asked for.
+inline constexpr std::string_view kHostDevice = "cpu";
+
 // What is asked besides the graph; names are those of the tables.
 struct PredictRequest {
   std::string device = "A100";
@@ -32,12 +48,11 @@ struct PredictRequest {
   std::string mig_rule = "memory";                 // or "dippm"
   bool strict = false;                             // refuse what lies outside the evidence
   std::shared_ptr<const Calibration> calibration;  // nullptr: none; empty names above are then the calibration's
+  std::shared_ptr<const Device> host;              // what device "cpu" is; nullptr: it cannot be asked for
+  std::shared_ptr<const GivenLatency> given;       // nullptr: a predictor of the table answers
 };
-
-struct Interval {
-  double lower = 0;
-  double upper = 0;
-};
+// The device that is asked about: this machine, or a row of the table.
+[[nodiscard]] const Device& asked_device(const PredictRequest& request);
 
 // The answer, in seconds, bytes and joules; intervals are 80 %.
 struct Prediction {

@@ -155,4 +155,21 @@ const Device& device(std::string_view name) {
   throw InvalidArgumentError(unknown_name_message("device", name, valid), {.valid = valid});
 }
 
+Device host_device(std::string processor, double cores, double memory_bytes, std::optional<double> last_cache_bytes) {
+  if (processor.empty() || !(cores >= 1) || !(memory_bytes > 0)) {
+    throw InvalidArgumentError(concat("this machine needs a processor's name, at least one core and its memory, got '",
+                                      processor, "', ", cores, " cores, ", memory_bytes, " bytes"));
+  }
+  Device device;
+  device.name = std::move(processor);
+  device.vendor_name = device.name;
+  device.is_gpu = false;
+  device.sms = cores;
+  device.memory_bytes = memory_bytes;
+  device.l2_bytes = last_cache_bytes;
+  device.context_bytes = context_rule(device);
+  device.source = "this machine";
+  return device;
+}
+
 }  // namespace latpred

@@ -44,6 +44,14 @@ const Runtime& chosen_runtime(const Device& device, std::string_view name) {
                              {.valid = valid});
 }
 
+// Why no predictor of the table answers for this machine.
+void refuse_unknown_physics(const Device& device) {
+  if (device.bandwidth_bytes_per_s > 0) return;
+  throw InvalidArgumentError(concat("device 'cpu' is ", device.name,
+                                    ", whose peaks and bandwidth no table has; ask a trained predictor ",
+                                    "(predictor=, see train()), or name a processor of the device table"));
+}
+
 // A precision asked for by name needs its units; "default" means what the runtime does on this device.
 void check_units(const Device& device, const Precision& precision) {
   if (precision.by_runtime) return;
@@ -92,8 +100,9 @@ void apply_calibration(const Graph& graph, const PredictRequest& request, Run& r
 }
 
 Run run_line(const Graph& graph, const PredictRequest& request, const Predictor& predictor) {
-  const Device& device_row = device(request.device);
+  const Device& device_row = asked_device(request);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  refuse_unknown_physics(device_row);
   check_units(device_row, precision_of(runtime_row, request.precision));
   Run run{device_row, runtime_row, partition(device_row, request.partition), {}, {}, {}, 0, nullptr};
   run.kernels = fuse(graph, runtime_row.name, request.precision);
@@ -113,6 +122,27 @@ Interval energy_interval(const EnergyEstimate& energy, const Interval& latency_s
   const double highest = energy.upper_j * latency_s.upper / latency_point_s;
   return {std::max(lowest, energy.energy_j * std::exp(-half_width)),
           std::min(highest, energy.energy_j * std::exp(half_width))};
+}
+
+// Everything of the answer that does not hang on which predictor answers; `kernels` says what runs.
+Prediction start_answer(const Graph& graph, const PredictRequest& request, const Device& device, const Kernels& kernels,
+                        std::string_view partition, std::string_view predictor) {
+  Prediction result;
+  result.device = device.name;
+  result.partition = partition;
+  result.runtime = kernels.runtime;
+  result.precision = request.precision;
+  result.predictor = predictor;
+  result.batch = graph.batch;
+  result.input_on = request.input_on;
+  result.autograd = request.autograd;
+  result.mig_rule = request.mig_rule;
+  result.unknown_operators = kernels.unknown_operators;
+  result.memory = estimate_memory(graph, kernels, device, {.autograd = request.autograd});
+  result.memory_interval_bytes = memory_interval(result.memory);
+  result.memory_provenance = "modelled";
+  result.mig_profile = pick_mig_profile(device, request.mig_rule, result.memory, result.memory_interval_bytes);
+  return result;
 }
 
 void refuse_outside_evidence(const Prediction& prediction) {
@@ -135,7 +165,30 @@ std::vector<std::string> member_names(const Graph& graph, const Kernel& kernel) 
   return names;
 }
 
+Prediction predict_given(const Graph& graph, const PredictRequest& request) {
+  const Device& device_row = asked_device(request);
+  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  const Partition part = partition(device_row, request.partition);
+  const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
+  Prediction result = start_answer(graph, request, device_row, kernels, part.name, request.predictor);
+  result.latency_s = request.given->latency_s;
+  result.latency_interval_s = request.given->interval_s;
+  result.latency_provenance = request.given->provenance;
+  result.coverage = request.given->coverage;
+  if (request.strict) refuse_outside_evidence(result);
+  return result;
+}
+
+void refuse_table_of_parts(const PredictRequest& request, std::string_view table) {
+  if (request.given == nullptr) return;
+  throw InvalidArgumentError(concat("predictor '", request.predictor, "' answers for a whole call: it has no ", table));
+}
+
 }  // namespace
+
+const Device& asked_device(const PredictRequest& request) {
+  return request.host && request.device == kHostDevice ? *request.host : device(request.device);
+}
 
 struct Session::Loaded {
   std::unique_ptr<Predictor> predictor;
@@ -163,6 +216,7 @@ const Session::Loaded& Session::loaded(std::string_view name) const {
 const Evidence& Session::evidence(std::string_view predictor) const { return loaded(predictor).evidence; }
 
 Prediction Session::predict(const Graph& graph, const PredictRequest& request) const {
+  if (request.given) return predict_given(graph, request);
   const PredictorRow& predictor = asked_predictor(request);
   const Loaded& used = loaded(predictor.name);
   const Run run = run_line(graph, request, *used.predictor);
@@ -178,16 +232,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
     interval = latency_interval(used.evidence, covered, input, run.latency, calibration);
   }
 
-  Prediction result;
-  result.device = run.device.name;
-  result.partition = run.partition.name;
-  result.runtime = run.runtime.name;
-  result.precision = request.precision;
-  result.predictor = predictor.name;
-  result.batch = graph.batch;
-  result.input_on = request.input_on;
-  result.autograd = request.autograd;
-  result.mig_rule = request.mig_rule;
+  Prediction result = start_answer(graph, request, run.device, run.kernels, run.partition.name, predictor.name);
   if (calibration != nullptr) result.calibration = calibration->name;
 
   result.latency_s = run.latency.latency_s + run.copy_s;
@@ -201,11 +246,6 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
     result.latency_provenance = "measured";
     result.coverage.clear();
   }
-  result.unknown_operators = run.kernels.unknown_operators;
-
-  result.memory = estimate_memory(graph, run.kernels, run.device, {.autograd = request.autograd});
-  result.memory_interval_bytes = memory_interval(result.memory);
-  result.memory_provenance = "modelled";
   result.energy =
       estimate_energy(run.kernels, run.features, run.latency.kernel_s, result.latency_s, run.device, run.partition);
   if (result.energy) {
@@ -213,7 +253,6 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
         energy_interval(*result.energy, result.latency_interval_s, result.latency_s, interval.log_half_width);
     result.energy_provenance = energy_provenance(*result.energy, result.latency_provenance);
   }
-  result.mig_profile = pick_mig_profile(run.device, request.mig_rule, result.memory, result.memory_interval_bytes);
   if (request.strict) refuse_outside_evidence(result);
   return result;
 }
@@ -247,6 +286,7 @@ std::vector<Prediction> Session::predict_many(const std::vector<std::shared_ptr<
 }
 
 std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest& request) const {
+  refuse_table_of_parts(request, "times of kernels");
   const Run run = run_line(graph, request, *loaded(asked_predictor(request).name).predictor);
   std::vector<KernelRow> rows;
   rows.reserve(run.kernels.rows.size() + 2);
@@ -280,7 +320,7 @@ std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest
 
 std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictRequest& request) const {
   std::vector<PartitionRow> rows;
-  for (const Partition& profile : mig_profiles(device(request.device))) {
+  for (const Partition& profile : mig_profiles(asked_device(request))) {
     PredictRequest part = request;
     part.partition = profile.name;
     part.strict = false;
@@ -303,7 +343,7 @@ std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictR
 }
 
 Fit Session::fits(const Graph& graph, const PredictRequest& request) const {
-  const Device& device_row = device(request.device);
+  const Device& device_row = asked_device(request);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
   const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
   const MemoryEstimate memory = estimate_memory(graph, kernels, device_row, {.autograd = request.autograd});

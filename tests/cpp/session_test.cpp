@@ -1,0 +1,75 @@
+#include "latpred/session.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "latpred/error.h"
+#include "message_of.h"
+#include "prepared_network.h"
+
+namespace latpred {
+namespace {
+
+using testing::convolution_network;
+using testing::message_of;
+using testing::PreparedNetwork;
+
+Graph small_graph() { return PreparedNetwork(convolution_network({}), 1, device("A100")).graph; }
+
+std::string data_directory() { return std::string(LATPRED_GOLDEN_DIR) + "/../../python/latpred/data"; }
+
+PredictRequest request_on_host() {
+  PredictRequest request;
+  request.device = kHostDevice;
+  request.host = std::make_shared<Device>(host_device("AMD EPYC", 2, 8e9, std::nullopt));
+  request.predictor = "trained";
+  return request;
+}
+
+TEST(Session, TakesALatencyThatWasWorkedOutElsewhere) {
+  const Session session(data_directory());
+  const Graph graph = small_graph();
+  PredictRequest request = request_on_host();
+  request.given = std::make_shared<GivenLatency>(GivenLatency{2e-3, {1e-3, 3e-3}, "fitted", {"a note"}});
+  const Prediction answer = session.predict(graph, request);
+  EXPECT_EQ(answer.device, "AMD EPYC");
+  EXPECT_EQ(answer.predictor, "trained");
+  EXPECT_EQ(answer.latency_s, 2e-3);
+  EXPECT_EQ(answer.latency_interval_s.lower, 1e-3);
+  EXPECT_EQ(answer.latency_interval_s.upper, 3e-3);
+  EXPECT_EQ(answer.latency_provenance, "fitted");
+  EXPECT_EQ(answer.coverage.size(), 1U);
+  EXPECT_GT(answer.memory.total_bytes, 0);
+  EXPECT_FALSE(answer.energy);
+  EXPECT_FALSE(answer.mig_profile);
+  EXPECT_TRUE(session.partitions(graph, request).empty());
+  EXPECT_EQ(session.fits(graph, request).usable_bytes, 8e9);
+
+  const std::string message = message_of<InvalidArgumentError>([&] { (void)session.kernels(graph, request); });
+  EXPECT_NE(message.find("'trained' answers for a whole call"), std::string::npos) << message;
+  request.given = std::make_shared<GivenLatency>(GivenLatency{2e-3, {1e-3, 3e-3}, "extrapolated", {"too deep"}});
+  request.strict = true;
+  EXPECT_NE(message_of<InvalidArgumentError>([&] { (void)session.predict(graph, request); }).find("too deep"),
+            std::string::npos);
+}
+
+TEST(Session, PhysicsHasNothingToSayAboutAMachineOfUnknownPeaks) {
+  const Session session(data_directory());
+  PredictRequest request = request_on_host();
+  request.predictor = "roofline";
+  const std::string message = message_of<InvalidArgumentError>([&] { (void)session.predict(small_graph(), request); });
+  EXPECT_NE(message.find("AMD EPYC, whose peaks and bandwidth no table has"), std::string::npos) << message;
+}
+
+TEST(Session, HostIsAskedForByItsNameAlone) {
+  PredictRequest request = request_on_host();
+  EXPECT_EQ(asked_device(request).name, "AMD EPYC");
+  request.device = "A100";
+  EXPECT_EQ(asked_device(request).name, "A100-SXM4-40GB");
+}
+
+}  // namespace
+}  // namespace latpred
