@@ -1,53 +1,28 @@
-"""Writes what a fit found as the checkpoint that C++ reads: safetensors layout, manifest in its metadata."""
+"""Writes what a fit found as the checkpoint that C++ reads."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from latpred import _core
+from latpred import _core, checkpoint_file
+from latpred.checkpoint_file import read
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Fit, Fitted, Term, interval_terms
 from latpred.fitting.measurements import ARITHMETICS, KINDS, SEED, Samples, load, lower
 
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
 SHARE_THAT_TEACHES = 0.02
-ALIGNMENT = 8
+
+__all__ = ["make_manifest", "read", "run", "write"]
 
 
 def write(path: Path, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Puts `manifest` and the float64 `arrays` into one file; the same content gives the same bytes."""
-    header: dict[str, object] = {"__metadata__": {"manifest": json.dumps(manifest)}}
-    data = b""
-    for name in sorted(arrays):
-        values = np.ascontiguousarray(arrays[name], dtype="<f8")
-        header[name] = {
-            "dtype": "F64",
-            "shape": list(values.shape),
-            "data_offsets": [len(data), len(data) + values.nbytes],
-        }
-        data += values.tobytes()
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The manifest and the arrays of a file that write() wrote."""
-    content = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", content)
-    header = json.loads(content[8 : 8 + size])
-    manifest: dict[str, Any] = json.loads(header.pop("__metadata__")["manifest"])
-    arrays = {}
-    for name, entry in header.items():
-        first, last = (8 + size + offset for offset in entry["data_offsets"])
-        arrays[name] = np.frombuffer(content[first:last], "<f8").reshape(entry["shape"])
-    return manifest, arrays
+    """Puts `manifest` and `arrays` into one file, as float64: C++ reads no other type."""
+    checkpoint_file.write(path, manifest, {name: np.asarray(values, "<f8") for name, values in arrays.items()})
 
 
 def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
