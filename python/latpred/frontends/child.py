@@ -12,29 +12,19 @@ import importlib.util
 import json
 import operator
 import os
-import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Thread
 from typing import IO, Any
 
-from latpred import errors
+from latpred import child_process, errors
 from latpred.errors import LatpredError, MissingDependencyError, ModelFileError
 
 # Long enough for the largest network that was tried (70 billion parameters on meta: half a minute), short enough that a
 # file that never ends does not hold a job for good.
 DEFAULT_TIMEOUT_S = 600.0
 
-# The child searches where the parent does and nowhere else: `python -m` would also search the working directory, which
-# may be a downloaded folder with a torch.py in it.
-_START = (
-    "import sys; sys.path[:] = sys.argv[3:]; from latpred.frontends.child import main; main(sys.argv[1], sys.argv[2])"
-)
-
-# A message of the framework is quoted by its first line, cut here.
-_MAX_QUOTED = 400
+_START = child_process.start_of("latpred.frontends.child")
 
 
 @dataclass(frozen=True)
@@ -91,60 +81,32 @@ def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT
             f"reading {row.what} needs the package {row.package}, which is not installed; "
             f'install it with: pip install "latpred[{row.extra}]"'
         )
-    read_end, write_end = os.pipe()
     try:
-        # No shell, and no word of the caller's in the command: the request goes through standard input.
-        child = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-c", _START, frontend, str(write_end), *sys.path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=(write_end,),
-            env={**os.environ, **row.environment},
+        ended = child_process.run(
+            _START,
+            frontend,
+            json.dumps(dict(request), default=operator.index).encode(),
+            environment=row.environment,
+            timeout_s=timeout_s,
         )
-    except OSError:
-        os.close(read_end)
-        raise
-    finally:
-        os.close(write_end)
-    answer: list[bytes] = []
-    with os.fdopen(read_end, "rb") as pipe, child:
-        # Both pipes are drained while the child runs: a full one would stop it.
-        reader = Thread(target=lambda: answer.append(pipe.read()), daemon=True)
-        reader.start()
-        deadline = time.monotonic() + timeout_s
-        try:
-            _, printed = child.communicate(
-                json.dumps(dict(request), default=operator.index).encode(), timeout=timeout_s
-            )
-            reader.join(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            child.kill()
-            raise ModelFileError(
-                f"reading {about} with {row.package} took more than {timeout_s:g} s and was stopped", path=path
-            ) from None
-        except BaseException:
-            child.kill()
-            raise
-    if not answer or not answer[0]:
+    except child_process.TookTooLong:
         raise ModelFileError(
-            f"reading {about} with {row.package} ended its process with status {child.returncode}"
-            f"{_last_line(printed)}; nothing was read",
+            f"reading {about} with {row.package} took more than {timeout_s:g} s and was stopped", path=path
+        ) from None
+    if not ended.answer:
+        raise ModelFileError(
+            f"reading {about} with {row.package} ended its process with status {ended.status}{ended.last_line}; "
+            "nothing was read",
             path=path,
         )
-    return _decode(answer[0])
+    return _decode(ended.answer)
 
 
 def first_line(error: BaseException) -> str:
     """What an error of a framework says, as one line that fits into a message of ours."""
     lines = [line.strip() for line in str(error).splitlines()]
     line = next((line for line in lines if line), type(error).__name__)
-    return line if len(line) <= _MAX_QUOTED else line[: _MAX_QUOTED - 3] + "..."
-
-
-def _last_line(printed: bytes) -> str:
-    lines = [line.strip() for line in printed.decode(errors="replace").splitlines() if line.strip()]
-    return f" ({lines[-1][:_MAX_QUOTED]})" if lines else ""
+    return line if len(line) <= child_process.MAX_QUOTED else line[: child_process.MAX_QUOTED - 3] + "..."
 
 
 # The reply: one line of JSON, then the document.
