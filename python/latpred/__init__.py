@@ -31,6 +31,7 @@ from latpred.errors import (
     UnsupportedOperatorError,
 )
 from latpred.prediction import Fit, Prediction, PredictionTable
+from latpred.record import history
 from latpred.tables import Table
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "calibrate",
     "devices",
     "frameworks",
+    "history",
     "load",
     "operators",
     "precisions",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core
+from latpred import _core, record
 from latpred._core import Graph
 from latpred.calibration import Calibration
 from latpred.calibration import find as find_calibration
@@ -135,7 +135,9 @@ def predict(
             allow_pickle=allow_pickle,
         )
     answering = session()
-    return Prediction(answering.predict(graph, request), graph, request, answering, used)
+    prediction = Prediction(answering.predict(graph, request), graph, request, answering, used)
+    record.add_predictions([prediction])
+    return prediction
 
 
 def predict_many(
@@ -203,12 +205,12 @@ def predict_many(
     answering = session()
     answers = answering.predict_many(graphs, requests, threads)
     pairs = ((graph, request) for graph in graphs for request in requests)
-    return PredictionTable(
-        [
-            Prediction(answer, graph, request, answering, used)
-            for answer, (graph, request) in zip(answers, pairs, strict=True)
-        ]
-    )
+    predictions = [
+        Prediction(answer, graph, request, answering, used)
+        for answer, (graph, request) in zip(answers, pairs, strict=True)
+    ]
+    record.add_predictions(predictions)
+    return PredictionTable(predictions)
 
 
 def calibrate(

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latpred.cli_output import console, count
+from latpred.cli_progress import progress
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
-
-_LINE_EVERY_S = 10.0  # of progress where no terminal shows a bar
 
 
 def add_commands(commands: Any) -> None:
@@ -51,59 +47,13 @@ def _build(options: argparse.Namespace) -> None:
     from latpred.datasets.assemble import DROPPED_FILE, ROWS_FILE, assemble
 
     terminal = console()
-    with _progress(terminal) as show:
+    with progress(terminal) as show:
         for step in assemble(
             options.data, options.out, options.only, options.jobs, with_frameworks=not options.without_frameworks
         ):
             show(step)
     _show_folder(terminal, options.out)
     terminal.print(f"{options.out / ROWS_FILE}; what was dropped, row by row: {options.out / DROPPED_FILE}")
-
-
-@contextmanager
-def _progress(terminal: Console) -> Iterator[Any]:
-    """A function that shows a step: as bars on a terminal, else as a line now and then."""
-    if not terminal.is_terminal:
-        yield _Lines()
-        return
-    from rich import progress
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[what]}"),
-    )
-    with progress.Progress(*columns, console=terminal) as bars:
-        tasks: dict[str, progress.TaskID] = {}
-
-        def show(step: Any) -> None:
-            if step.stage not in tasks:
-                tasks[step.stage] = bars.add_task(step.stage, total=step.total, what="")
-            bars.update(tasks[step.stage], completed=step.done, what=step.what)
-
-        yield show
-
-
-class _Lines:
-    """Progress for a log: the first and last step of each stage, and one every few seconds."""
-
-    def __init__(self) -> None:
-        self._stage = ""
-        self._start = self._shown = 0.0
-
-    def __call__(self, step: Any) -> None:
-        now = time.monotonic()
-        is_first = step.stage != self._stage
-        if is_first:
-            self._stage, self._start = step.stage, now
-        if not (is_first or step.done == step.total or now - self._shown >= _LINE_EVERY_S):
-            return
-        self._shown = now
-        left_s = (now - self._start) / step.done * (step.total - step.done)
-        left = f", {left_s:.0f} s left" if left_s >= 1 else ""
-        print(f"{step.stage}: {step.done} of {step.total}{left} ({step.what})", file=sys.stderr, flush=True)
 
 
 def _show(options: argparse.Namespace) -> None:

@@ -3,7 +3,10 @@
 import os
 
 import pytest
-from latpred import MissingDependencyError, _torch
+from latpred import MissingDependencyError, _torch, record
+
+# No test writes into the home of whoever runs it; those of the record choose a folder of their own.
+os.environ[record.VARIABLE] = "off"
 
 
 def pytest_collection_modifyitems(config, items):

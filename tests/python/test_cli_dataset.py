@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from latpred import cli_dataset
+from latpred import cli_progress
 from latpred.cli import main
 from latpred.datasets import assemble, recorded, unified
 from latpred.datasets.graph_cache import GraphCache
@@ -159,7 +159,7 @@ def test_a_terminal_gets_bars_with_the_time_left():
     from rich.console import Console
 
     terminal = Console(force_terminal=True, width=120, file=io.StringIO())
-    with cli_dataset._progress(terminal) as show:
+    with cli_progress.progress(terminal) as show:
         for done in (1, 2, 3):
             show(assemble.Step(assemble.RECORD, done, 3, f"linear:{done}"))
     shown = terminal.file.getvalue()

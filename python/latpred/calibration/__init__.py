@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred.errors import InvalidArgumentError
+from latpred.folders import config_folder
 from latpred.tables import Column, Table, number, number_column, text_column
 
 if TYPE_CHECKING:
@@ -334,8 +335,7 @@ def folder_of_names() -> Path:
     chosen = os.environ.get(_FOLDER_VARIABLE)
     if chosen:
         return Path(chosen)
-    config = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(config) if config else Path.home() / ".config") / "latpred" / "calibrations"
+    return config_folder() / "calibrations"
 
 
 def check_name(name: Any) -> str:

@@ -29,6 +29,7 @@ from latpred._core import Graph, Program
 from latpred.datasets.recipe import build, parse
 from latpred.datasets.recorded import Recorded, is_recorded, record
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError
+from latpred.folders import cache_folder
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS networks (
@@ -196,7 +197,7 @@ def write_archive(path: Path, cache: GraphCache, recipes: Iterable[str]) -> Iter
 def unpacked(archive: Path) -> Path:
     """The cache that `archive` holds, in this user's folder of caches: made at the first call."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latpred"
+    folder = cache_folder()
     path = folder / f"graphs-{digest[:16]}.sqlite"
     if path.is_file():
         return path
