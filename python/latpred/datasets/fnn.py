@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred._core import GraphBuilder
-from latpred.datasets.recipe import Recipe, parse
+from latpred.datasets.recipe import Recipe, is_count, parse
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -40,16 +40,12 @@ def widths_of(recipe: Recipe | str) -> tuple[int, ...]:
     """The units of each node."""
     recipe = parse(recipe) if isinstance(recipe, str) else recipe
     words = recipe.name.split("-")
-    if recipe.kind != KIND or recipe.parameters or len(words) < 2 or not all(_is_count(word) for word in words):
+    if recipe.kind != KIND or recipe.parameters or len(words) < 2 or not all(is_count(word) for word in words):
         raise InvalidArgumentError(
             f"recipe '{recipe}' is no feed-forward net; expected {KIND}:16-128-1, the units of the input and of every "
             "dense layer"
         )
     return tuple(int(word) for word in words)
-
-
-def _is_count(word: str) -> bool:
-    return word.isascii() and word.isdigit() and not word.startswith("0")
 
 
 def recipe_of(widths: Sequence[int]) -> str:

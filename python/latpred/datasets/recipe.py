@@ -1,4 +1,9 @@
-"""Recipes: short texts from which a measured network is rebuilt, "op:gemm?m=8&n=16&k=32"."""
+"""Recipes: short texts from which a measured network is rebuilt, "op:gemm?m=8&n=16&k=32".
+
+Two kinds are for measuring here: "fnn:16-128-1", feed-forward nets by the units of their input and dense layers, and
+"cnn:3-64-128?size=32", plain CNNs by the channels of their image and 3 x 3 convolutions (a size is always said, so that
+a net has one recipe). fnn.py and cnn.py say the rest.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +47,11 @@ def parse(text: str) -> Recipe:
     if not colon or not name:
         raise InvalidArgumentError(f"'{text}' is no recipe; expected kind:name?key=value, as op:gemm?m=8&n=16&k=32")
     return Recipe(kind, name, dict(parse_qsl(query, strict_parsing=True)) if query else {})
+
+
+def is_count(word: str) -> bool:
+    """Whether a word of a recipe is an integer >= 1 in the one way to write it."""
+    return word.isascii() and word.isdigit() and not word.startswith("0")
 
 
 def _gemm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
@@ -130,6 +140,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of `recipe` into `net`."""
     from latpred.datasets import (
         accel_nasbench,
+        cnn,
         fbnet,
         fnn,
         language_model,
@@ -146,6 +157,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "nb201": nasbench201.build,
         "fbnet": fbnet.build,
         "fnn": fnn.build,
+        "cnn": cnn.build,
         "ofa": ofa.build,
         "paddle": paddle_networks.build,
         "bert": transformer.build,
