@@ -91,6 +91,15 @@ TEST(Interval, AnUnmeasuredKindIsInterpolatedAndWidensByItsShare) {
   EXPECT_NEAR(half_width(evidence, asked, two_milliseconds()), std::hypot(0.1, kNormal80 * 0.3 / 2), 1e-12);
 }
 
+TEST(Interval, AnOperatorWithoutACostRuleWidensByItsShareOfTheLaunches) {
+  PreparedNetwork asked = network();
+  const double before = half_width(measured(), asked, two_milliseconds());
+  asked.kernels.unknown_operators = {"com.acme::Foo"};
+  ASSERT_EQ(asked.kernels.num_launches, 2);
+  EXPECT_NEAR(half_width(measured(), asked, two_milliseconds()), std::hypot(before, kNormal80 * 0.3 / 2), 1e-12);
+  EXPECT_EQ(coverage(measured(), asked.input()).provenance, "interpolated");
+}
+
 TEST(Interval, WithoutTheUnitsAKindCountsAtFloat32) {
   const PreparedNetwork asked = network("V100", "", "eager", "default");  // TF32, which a V100 has not
   EXPECT_TRUE(coverage(measured(), asked.input()).kinds_measured);

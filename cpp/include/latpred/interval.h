@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,17 @@ struct IntervalTerms {
   double host_sd = 0;         // of the host's time per launch, which differs between machines
 };
 
+// How the half-width changes with what is asked, relative to the typical one of networks left out. A checkpoint that
+// says nothing about it has the same width for all. Factors multiply, the runtime's part adds in quadrature.
+struct SituationTerms {
+  double near_network = 1;  // a network much like measured ones, in large batches, among many measured families
+  double new_network = 1;   // >= 1: like none of the measured ones
+  double small_batch = 1;   // >= 1: a single item
+  double few_families = 1;  // >= 1: one family of networks measured on the device by this runtime, or none
+  std::map<std::string, double, std::less<>> runtimes;                                    // by name
+  std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>> tables;  // device, runtime: a factor
+};
+
 // What a predictor was fitted on.
 struct Evidence {
   std::string predictor;
@@ -37,7 +50,12 @@ struct Evidence {
   std::int64_t largest_batch = 0;
   // Measured rows by kind and arithmetic; zero: the efficiency is a prior.
   std::array<std::array<std::int64_t, kNumArithmetics>, kNumCostKinds> rows{};
+  // Families of whole networks measured on a device by a runtime.
+  std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>> families;
+  // Measured networks [N, kinds]: square roots of the kinds' shares of the roofline. Empty: not stored.
+  std::vector<double> network_signatures;
   IntervalTerms terms;
+  SituationTerms situation;
 };
 [[nodiscard]] Evidence evidence_of(const Checkpoint& checkpoint);
 

@@ -7,15 +7,10 @@
 #include "host.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "spread.h"
 
 namespace latpred {
 namespace {
-
-constexpr double kNormal80 = 1.2816;  // half-width of an 80 % interval of the normal distribution, in its sd
-
-// What one timing of one card says about the next: the spread of the ratio between two releases of torch on one
-// RTX 3090 was 1.8 % (timm's tables).
-constexpr double kSmallestSpread = 0.018;
 
 void check_factor(std::string_view what, double factor) {
   if (std::isfinite(factor) && factor > 0) return;

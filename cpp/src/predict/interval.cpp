@@ -9,12 +9,12 @@
 #include "latpred/json.h"
 #include "latpred/precision.h"
 #include "latpred/text.h"
+#include "situation.h"
+#include "spread.h"
 #include "units.h"
 
 namespace latpred {
 namespace {
-
-constexpr double kNormal80 = 1.2816;  // half-width of an 80 % interval of the normal distribution, in its sd
 
 std::vector<std::string> names_of(const Json& json) {
   std::vector<std::string> names;
@@ -57,6 +57,13 @@ std::string unmeasured_kinds(const Evidence& evidence, const LatencyInput& input
     words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(arithmetic)));
   }
   return join(words);
+}
+
+// Of the launches: what an operator without a cost rule takes is not known.
+double unknown_share(const Kernels& kernels) {
+  if (kernels.unknown_operators.empty()) return 0;
+  return static_cast<double>(kernels.unknown_operators.size()) /
+         static_cast<double>(std::max<std::int64_t>(kernels.num_launches, 1));
 }
 
 std::string_view provenance_of(const Evidence& evidence, const Coverage& coverage) {
@@ -121,6 +128,7 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
                       .runtime_sd = term(terms, "runtime_sd"),
                       .kind_sd = term(terms, "kind_sd"),
                       .host_sd = term(terms, "host_sd")};
+    read_situation(checkpoint, evidence);
     return evidence;
   } catch (const Error& error) {
     throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
@@ -156,13 +164,15 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   const bool known = coverage.device_measured && coverage.whole_device;
   const bool kernels_calibrated = calibration != nullptr && calibration->scale.has_value();
   const bool host_calibrated = calibration != nullptr && calibration->host_scale.has_value();
-  double conformal = known ? terms.known_device : terms.unknown_device;
+  double conformal = 0;
   double log_bias = terms.log_bias;
   double variance = 0;
   if (kernels_calibrated) {
     conformal = kNormal80 * calibration->log_sd;
     log_bias = 0;  // the scale holds it
   } else {
+    conformal = (known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, known);
+    conformal = std::max(conformal, kNormal80 * kSmallestSpread);
     if (!known) variance += terms.device_sd * terms.device_sd;
     if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   }
@@ -172,7 +182,8 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
       if (!is_measured(evidence, input.kernels.rows[k], input.device, calibration))
         unmeasured_s += output.kernel_s.at(k);
     }
-    const double kind_part = terms.kind_sd * unmeasured_s / output.latency_s;
+    const double unmeasured_share = unmeasured_s / output.latency_s + unknown_share(input.kernels);
+    const double kind_part = terms.kind_sd * std::min(1.0, unmeasured_share);
     variance += kind_part * kind_part;
     if (!host_calibrated) variance += terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
   }

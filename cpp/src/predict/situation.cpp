@@ -1,0 +1,141 @@
+#include "situation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "latpred/error.h"
+#include "latpred/json.h"
+#include "latpred/text.h"
+
+namespace latpred {
+namespace {
+
+// The same numbers as fitting/situation.py, which says where they come from.
+constexpr double kFarNetwork = 0.4;
+constexpr double kFullBatch = 8;
+constexpr double kSmallBatchOctaves = 3;
+constexpr double kManyFamilies = 64;
+
+constexpr std::string_view kSignatures = "network_signatures";
+
+double factor(const Json& terms, std::string_view name, double least) {
+  const Json* found = terms.find(name);
+  if (found == nullptr) return 1;
+  const double value = found->at("value").number();
+  if (!std::isfinite(value) || value < least) {
+    throw CheckpointError(concat("interval term '", name, "' must be a number >= ", least, ", is ", value));
+  }
+  return value;
+}
+
+double positive(std::string_view what, const Json& term) {
+  const double value = term.at("value").number();
+  if (!std::isfinite(value) || value <= 0) throw CheckpointError(concat(what, " must be positive, is ", value));
+  return value;
+}
+
+template <typename Table>
+auto value_of(const Table& table, std::string_view device, std::string_view runtime, double otherwise) {
+  const auto row = table.find(device);
+  if (row == table.end()) return otherwise;
+  const auto cell = row->second.find(runtime);
+  return cell == row->second.end() ? otherwise : static_cast<double>(cell->second);
+}
+
+double octaves_above(double larger, double smaller) { return std::max(0.0, std::log2(larger / smaller)); }
+
+// 1 at a single item; each octave beyond what was measured counts like one below a full batch.
+double batch_smallness(const Evidence& evidence, std::int64_t asked) {
+  const auto batch = static_cast<double>(asked);
+  const double small = std::min(octaves_above(kFullBatch, batch), kSmallBatchOctaves);
+  const double outside = octaves_above(static_cast<double>(evidence.smallest_batch), batch) +
+                         octaves_above(batch, static_cast<double>(evidence.largest_batch));
+  return (small + outside) / kSmallBatchOctaves;
+}
+
+// 1 with one family or none, 0 with many.
+double family_scarcity(const Evidence& evidence, const LatencyInput& input) {
+  const double families = value_of(evidence.families, input.device.name, input.kernels.runtime, 0.0);
+  return std::max(0.0, std::log(kManyFamilies / std::max(families, 1.0))) / std::log(kManyFamilies);
+}
+
+}  // namespace
+
+void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
+  const Json& manifest = checkpoint.manifest;
+  const Json& terms = manifest.at("interval_terms");
+  SituationTerms& found = evidence.situation;
+  found.near_network = factor(terms, "near_network", std::numeric_limits<double>::min());
+  found.new_network = factor(terms, "new_network", 1);
+  found.small_batch = factor(terms, "small_batch", 1);
+  found.few_families = factor(terms, "few_families", 1);
+  if (const Json* runtimes = manifest.find("interval_runtimes")) {
+    for (const auto& [name, term] : runtimes->object()) {
+      found.runtimes[name] = positive(concat("interval term of runtime '", name, "'"), term);
+    }
+  }
+  if (const Json* tables = manifest.find("interval_tables")) {
+    for (const auto& [device, of_device] : tables->object()) {
+      for (const auto& [runtime, term] : of_device.object()) {
+        found.tables[device][runtime] = positive(concat("interval factor of ", device, ", ", runtime), term);
+      }
+    }
+  }
+  if (const Json* families = manifest.at("evidence").find("families")) {
+    for (const auto& [device, of_device] : families->object()) {
+      for (const auto& [runtime, count] : of_device.object()) evidence.families[device][runtime] = count.integer();
+    }
+  }
+  const auto signatures = checkpoint.arrays.find(std::string(kSignatures));
+  if (signatures != checkpoint.arrays.end()) {
+    const std::vector<std::int64_t>& shape = signatures->second.shape;
+    const std::int64_t count = shape.empty() ? 0 : shape.front();
+    evidence.network_signatures = checkpoint.array(std::string(kSignatures), {count, kNumCostKinds});
+  }
+  if (found.new_network > 1 && evidence.network_signatures.empty()) {
+    throw CheckpointError(concat("interval term 'new_network' needs the array '", kSignatures, "', which is missing"));
+  }
+}
+
+std::array<double, kNumCostKinds> network_signature(const LatencyInput& input) {
+  std::array<double, kNumCostKinds> signature{};
+  double total_s = 0;
+  for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
+    const Kernel& kernel = input.kernels.rows[k];
+    const double roofline_s = input.features.physics.at(k).roofline_s * static_cast<double>(kernel.repeat);
+    signature[static_cast<std::size_t>(kernel.kind)] += roofline_s;
+    total_s += roofline_s;
+  }
+  for (double& share : signature) share = total_s > 0 ? std::sqrt(share / total_s) : 0;
+  return signature;
+}
+
+double novelty(const Evidence& evidence, const LatencyInput& input) {
+  const std::array<double, kNumCostKinds> asked = network_signature(input);
+  double nearest_squared = kFarNetwork * kFarNetwork;
+  for (std::size_t first = 0; first < evidence.network_signatures.size(); first += kNumCostKinds) {
+    double squared = 0;
+    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
+      const double difference = asked[kind] - evidence.network_signatures[first + kind];
+      squared += difference * difference;
+    }
+    nearest_squared = std::min(nearest_squared, squared);
+  }
+  return std::sqrt(nearest_squared) / kFarNetwork;
+}
+
+double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
+  const SituationTerms& terms = evidence.situation;
+  const double newness = terms.new_network > 1 ? novelty(evidence, input) : 0;
+  const double scarcity = is_known ? family_scarcity(evidence, input) : 0;  // the device's own terms say the rest
+  const double of_network = terms.near_network * std::pow(terms.new_network, newness) *
+                            std::pow(terms.small_batch, batch_smallness(evidence, input.graph.batch)) *
+                            std::pow(terms.few_families, scarcity);
+  const auto runtime = terms.runtimes.find(input.kernels.runtime);
+  const double of_runtime = runtime == terms.runtimes.end() ? 0 : runtime->second;
+  const double of_table = is_known ? value_of(terms.tables, input.device.name, input.kernels.runtime, 1.0) : 1;
+  return of_table * std::hypot(of_network, of_runtime);
+}
+
+}  // namespace latpred

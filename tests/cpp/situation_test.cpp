@@ -1,0 +1,163 @@
+#include "predict/situation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "checkpoint_writer.h"
+#include "latpred/error.h"
+#include "latpred/interval.h"
+#include "message_of.h"
+#include "prepared_network.h"
+
+namespace latpred {
+namespace {
+
+using testing::convolution_network;
+using testing::manifest_text;
+using testing::PreparedNetwork;
+using testing::write_checkpoint;
+
+// What the manifest's test text has (known_device 0.1, unknown_device 0.2, batches 2 to 64), and terms by situation.
+Evidence evidence_with(SituationTerms terms, std::vector<double> signatures = {}) {
+  Evidence evidence = evidence_of(read_checkpoint(write_checkpoint("flat", manifest_text("linear")), "linear"));
+  evidence.situation = std::move(terms);
+  evidence.network_signatures = std::move(signatures);
+  return evidence;
+}
+
+PreparedNetwork network(std::int64_t batch = 8, std::string_view runtime_name = "eager",
+                        std::string_view device_name = "A100") {
+  return {convolution_network({}), batch, device(device_name), "", runtime_name, "fp32"};
+}
+
+std::vector<double> signature_of(const PreparedNetwork& asked) {
+  const auto signature = network_signature(asked.input());
+  return {signature.begin(), signature.end()};
+}
+
+TEST(Situation, WithoutTermsEveryWidthIsTheTypicalOne) {
+  const Evidence evidence = evidence_with({});
+  for (const std::int64_t batch : {1, 8, 4096}) {
+    EXPECT_DOUBLE_EQ(relative_width(evidence, network(batch).input(), true), 1);
+    EXPECT_DOUBLE_EQ(relative_width(evidence, network(batch, "compiled").input(), false), 1);
+  }
+}
+
+TEST(Situation, SignatureHoldsTheRootsOfTheSharesOfTheRoofline) {
+  const PreparedNetwork asked = network();
+  const auto signature = network_signature(asked.input());
+  double total = 0;
+  for (const double root : signature) total += root * root;
+  EXPECT_NEAR(total, 1, 1e-12);
+  const double conv_s = asked.features.physics[0].roofline_s;
+  const double relu_s = asked.features.physics[1].roofline_s;
+  EXPECT_NEAR(signature[static_cast<std::size_t>(CostKind::conv)], std::sqrt(conv_s / (conv_s + relu_s)), 1e-12);
+}
+
+TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
+  const PreparedNetwork asked = network();
+  std::vector<double> others(kNumCostKinds);
+  others[static_cast<std::size_t>(CostKind::attention)] = 1;
+  EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, others), asked.input()), 1);
+  std::vector<double> both = others;
+  const std::vector<double> own = signature_of(asked);
+  both.insert(both.end(), own.begin(), own.end());
+  const Evidence evidence = evidence_with({.near_network = 0.5, .new_network = 3}, both);
+  EXPECT_NEAR(novelty(evidence, asked.input()), 0, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, asked.input(), false), 0.5, 1e-12);
+  EXPECT_NEAR(relative_width(evidence_with({.near_network = 0.5, .new_network = 3}, others), asked.input(), false), 1.5,
+              1e-12);
+}
+
+TEST(Situation, NoveltyGrowsWithTheDistance) {
+  const PreparedNetwork asked = network();
+  double before = 0;
+  for (const double share : {0.01, 0.03, 0.1, 0.3}) {
+    std::vector<double> other = signature_of(asked);
+    for (double& root : other) root *= std::sqrt(1 - share);
+    other[static_cast<std::size_t>(CostKind::attention)] = std::sqrt(share);
+    const double found = novelty(evidence_with({.new_network = 3}, other), asked.input());
+    EXPECT_GT(found, before);
+    before = found;
+  }
+  EXPECT_DOUBLE_EQ(before, 1);
+}
+
+TEST(Situation, SmallBatchesAndBatchesOutsideAreWider) {
+  Evidence evidence = evidence_with({.small_batch = 8});
+  const auto at = [&](std::int64_t batch) { return relative_width(evidence, network(batch).input(), true); };
+  EXPECT_NEAR(at(8), 1, 1e-12);
+  EXPECT_NEAR(at(64), 1, 1e-12);
+  EXPECT_NEAR(at(4), 2, 1e-12);
+  EXPECT_NEAR(at(2), 4, 1e-12);
+  EXPECT_NEAR(at(1), 16, 1e-12);   // small, and below the measured 2
+  EXPECT_NEAR(at(256), 4, 1e-12);  // two octaves above the measured 64
+}
+
+TEST(Situation, FewerFamiliesAreWiderOnMeasuredDevicesAlone) {
+  Evidence evidence = evidence_with({.few_families = 4});
+  const PreparedNetwork asked = network();
+  const auto with = [&](std::int64_t families) {
+    evidence.families["A100-SXM4-40GB"]["eager"] = families;
+    return relative_width(evidence, asked.input(), true);
+  };
+  EXPECT_NEAR(with(0), 4, 1e-12);
+  EXPECT_NEAR(with(1), 4, 1e-12);
+  EXPECT_NEAR(with(8), 2, 1e-12);
+  EXPECT_NEAR(with(64), 1, 1e-12);
+  EXPECT_NEAR(with(200), 1, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, network(8, "compiled").input(), true), 4, 1e-12);  // none by that runtime
+  EXPECT_NEAR(relative_width(evidence, asked.input(), false), 1, 1e-12);
+}
+
+TEST(Situation, TheRuntimeAddsInQuadratureAndTheTableIsAFactor) {
+  const Evidence evidence = evidence_with(
+      {.near_network = 0.6, .runtimes = {{"compiled", 0.8}}, .tables = {{"A100-SXM4-40GB", {{"compiled", 1.5}}}}});
+  EXPECT_NEAR(relative_width(evidence, network(8, "compiled").input(), true), 1.5, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, network(8, "compiled").input(), false), 1, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, network(8, "compiled", "V100").input(), true), 1, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, network().input(), true), 0.6, 1e-12);
+}
+
+TEST(Situation, IsReadFromTheCheckpoint) {
+  std::string manifest = manifest_text("linear", R"("families": {"A100-SXM4-40GB": {"eager": 3}}, "rows": {})",
+                                       R"(, "interval_runtimes": {"compiled": {"value": 0.5}},)"
+                                       R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}})");
+  const std::string terms = R"("interval_terms": {)";
+  manifest.insert(manifest.find(terms) + terms.size(),
+                  R"("near_network": {"value": 0.5}, "new_network": {"value": 3}, "small_batch": {"value": 2}, )"
+                  R"("few_families": {"value": 2.5}, )");
+  CheckpointArray signatures{{2, kNumCostKinds}, std::vector<double>(2 * kNumCostKinds, 0.25)};
+  const Evidence evidence =
+      evidence_of(read_checkpoint(write_checkpoint("law", manifest, {{"network_signatures", signatures}}), "linear"));
+  EXPECT_DOUBLE_EQ(evidence.situation.near_network, 0.5);
+  EXPECT_DOUBLE_EQ(evidence.situation.new_network, 3);
+  EXPECT_DOUBLE_EQ(evidence.situation.small_batch, 2);
+  EXPECT_DOUBLE_EQ(evidence.situation.few_families, 2.5);
+  EXPECT_DOUBLE_EQ(evidence.situation.runtimes.at("compiled"), 0.5);
+  EXPECT_DOUBLE_EQ(evidence.situation.tables.at("T4").at("tensorrt"), 1.25);
+  EXPECT_EQ(evidence.families.at("A100-SXM4-40GB").at("eager"), 3);
+  EXPECT_EQ(evidence.network_signatures.size(), 2 * kNumCostKinds);
+
+  const auto message = [](const std::string& text) {
+    return testing::message_of<CheckpointError>(
+        [&] { (void)evidence_of(read_checkpoint(write_checkpoint("law", text), "linear")); });
+  };
+  EXPECT_NE(message(manifest).find("needs the array 'network_signatures'"), std::string::npos);
+  const std::string narrowing = R"("small_batch": {"value": 2})";
+  manifest.replace(manifest.find(narrowing), narrowing.size(), R"("small_batch": {"value": 0.5})");
+  EXPECT_NE(message(manifest).find("interval term 'small_batch' must be a number >= 1, is 0.5"), std::string::npos);
+}
+
+TEST(Situation, NoIntervalIsNarrowerThanTwoRunsOfOneNetworkDiffer) {
+  const Evidence evidence = evidence_with({.near_network = 1e-6});
+  const PreparedNetwork asked = network();
+  Coverage covered = coverage(evidence, asked.input());
+  covered.device_measured = covered.runtime_measured = covered.whole_device = true;
+  const LatencyOutput output{.latency_s = 2e-3, .kernel_s = {0, 0}};
+  EXPECT_NEAR(latency_interval(evidence, covered, asked.input(), output).log_half_width, 1.2816 * 0.018, 1e-9);
+}
+
+}  // namespace
+}  // namespace latpred
