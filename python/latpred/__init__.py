@@ -33,6 +33,7 @@ from latpred.errors import (
 from latpred.prediction import Fit, Prediction, PredictionTable
 from latpred.record import history
 from latpred.tables import Table
+from latpred.training import evaluate, train
 
 __all__ = [
     "Calibration",
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "devices",
+    "evaluate",
     "frameworks",
     "history",
     "load",
@@ -62,4 +64,5 @@ __all__ = [
     "predict_many",
     "predictors",
     "runtimes",
+    "train",
 ]

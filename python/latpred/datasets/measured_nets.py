@@ -1,0 +1,222 @@
+"""Measured feed-forward nets in one small file: recipe, warm latency, first run, noise, second timing.
+
+A Parquet file of one machine and one protocol, which stand in its metadata: about fifteen bytes a net. Rows of a
+campaign (datasets/rows.py) are read as well, and made into such a file by
+
+    python -m latpred.datasets.measured_nets rows.parquet nets.parquet
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latpred.datasets import fnn, rows
+from latpred.errors import InvalidArgumentError
+from latpred.optional import need
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT_VERSION = 1
+FIRST_RUN = ", first run"  # at the end of the protocol of such a row
+AGAIN = ", again"  # of an item that was timed a second time, for the noise floor
+_METADATA = b"latpred"
+_LATENCY = "latency_s"
+
+# Digits that are kept: a quarter of a permille is far below the noise of any timing, and half of the bits of a float.
+_KEPT_MANTISSA_BITS = 12
+_COLUMNS = ("recipe", "latency_s", "first_run_s", "noise", "again_s")
+
+
+@dataclasses.dataclass(frozen=True)
+class Conditions:
+    """Where and how all nets of a file were measured."""
+
+    device: str  # the processor, as its system names it
+    device_fingerprint: str
+    runtime: str
+    runtime_version: str
+    precision: str
+    protocol: str
+    source: str
+    licence: str
+    batch: int = 1
+
+    def differences(self, other: Conditions) -> list[str]:
+        """One sentence for each field that differs in `other`."""
+        return [
+            f"{field.name} is '{getattr(other, field.name)}' and was '{getattr(self, field.name)}'"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != getattr(other, field.name)
+        ]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MeasuredNets:
+    """[G] nets; NaN: not measured."""
+
+    recipes: tuple[str, ...]
+    latency_s: np.ndarray  # warm
+    first_run_s: np.ndarray
+    noise: np.ndarray  # standard deviation over latency_s
+    again_s: np.ndarray  # warm, measured a second time at the end
+    conditions: Conditions
+
+    def __len__(self) -> int:
+        return len(self.recipes)
+
+    @cached_property
+    def nets(self) -> fnn.Nets:
+        """The arrays that predictors see."""
+        return fnn.encode([fnn.widths_of(recipe) for recipe in self.recipes])
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """[G] "train", "validation" or "test"."""
+        return np.array([fnn.part_of(recipe) for recipe in self.recipes])
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that a predictor learns from."""
+        text = "\n".join(f"{recipe} {seconds!r}" for recipe, seconds in zip(self.recipes, self.latency_s, strict=True))
+        return hashlib.sha256(f"{self.conditions}\n{text}".encode()).hexdigest()[: rows.KEY_LENGTH]
+
+    def select(self, chosen: np.ndarray) -> MeasuredNets:
+        """Those nets, by truth [G] or by index."""
+        places = np.flatnonzero(chosen) if np.asarray(chosen).dtype == bool else np.asarray(chosen)
+        columns = {name: getattr(self, name)[places] for name in _COLUMNS[1:]}
+        return MeasuredNets(tuple(self.recipes[place] for place in places), **columns, conditions=self.conditions)
+
+    def part(self, name: str) -> MeasuredNets:
+        """One of fnn.PARTS, or "all"."""
+        if name == "all":
+            return self
+        if name not in fnn.PARTS:
+            raise InvalidArgumentError(f"unknown part '{name}'; valid: {', '.join(fnn.PARTS)}, all", valid=fnn.PARTS)
+        return self.select(self.parts == name)
+
+
+def make(
+    recipes: Any, latency_s: Any, conditions: Conditions, *, first_run_s: Any = None, noise: Any = None,
+    again_s: Any = None,
+) -> MeasuredNets:  # fmt: skip
+    """Checked columns; None: not measured."""
+    recipes = tuple(recipes)
+    given = {"latency_s": latency_s, "first_run_s": first_run_s, "noise": noise, "again_s": again_s}
+    columns = {
+        name: np.full(len(recipes), np.nan) if values is None else np.asarray(values, dtype=float)
+        for name, values in given.items()
+    }
+    if len(set(recipes)) != len(recipes):
+        raise InvalidArgumentError("a net stands twice among the measured ones; each may be there once")
+    for name, values in columns.items():
+        if values.shape != (len(recipes),):
+            raise InvalidArgumentError(f"{name} has {values.shape} values for {len(recipes)} nets")
+    if not np.all(columns["latency_s"] > 0) or not np.all(np.isfinite(columns["latency_s"])):
+        raise InvalidArgumentError("latency_s must be positive and finite for every net")
+    return MeasuredNets(recipes, **columns, conditions=conditions)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """float32 with the last bits zero, which pack well."""
+    mantissa, exponent = np.frexp(values)
+    scale = 2.0**_KEPT_MANTISSA_BITS
+    return np.asarray(np.ldexp(np.round(mantissa * scale) / scale, exponent), dtype=np.float32)
+
+
+def write(path: Path, measured: MeasuredNets) -> None:
+    """Writes the compact file."""
+    pyarrow, parquet = _pyarrow()
+    columns: dict[str, Any] = {"recipe": pyarrow.array(measured.recipes, pyarrow.string())}
+    for name in _COLUMNS[1:]:
+        values = _rounded(getattr(measured, name))
+        columns[name] = pyarrow.array(values, pyarrow.float32(), mask=np.isnan(values))
+    about = {"format_version": FORMAT_VERSION, "conditions": dataclasses.asdict(measured.conditions)}
+    table = pyarrow.table(columns).replace_schema_metadata({_METADATA: json.dumps(about)})
+    parquet.write_table(
+        table,
+        path,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=["noise"],
+        use_byte_stream_split=["latency_s", "first_run_s", "again_s"],
+        write_statistics=False,
+    )
+
+
+def read(path: Path) -> MeasuredNets:
+    """Reads a compact file, or a Parquet file of rows."""
+    _, parquet = _pyarrow()
+    if not Path(path).is_file():
+        raise InvalidArgumentError(f"'{path}': no such file of measured nets", path=str(path))
+    try:
+        table = parquet.read_table(path)
+    except (OSError, ValueError) as error:  # pyarrow's errors are either
+        raise InvalidArgumentError(f"'{path}' is no Parquet file: {error}", path=str(path)) from error
+    about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    if not about:
+        return from_rows(table.to_pandas())
+    if about["format_version"] != FORMAT_VERSION:
+        raise InvalidArgumentError(
+            f"'{path}' has format version {about['format_version']}, this build reads {FORMAT_VERSION}", path=str(path)
+        )
+    columns = {name: table[name].to_numpy().astype(float) for name in _COLUMNS[1:]}
+    return make(table["recipe"].to_pylist(), conditions=Conditions(**about["conditions"]), **columns)
+
+
+def from_rows(table: pd.DataFrame) -> MeasuredNets:
+    """Those rows of a campaign that are latencies of feed-forward nets; they must be of one machine and protocol."""
+    if missing := [name for name in rows.COLUMNS if name not in table.columns]:
+        raise InvalidArgumentError(f"the table is neither of measured nets nor of rows: it lacks {', '.join(missing)}")
+    table = table[table.recipe.str.startswith(f"{fnn.KIND}:") & (table.quantity == _LATENCY) & table.value.notna()]
+    if not len(table):
+        raise InvalidArgumentError(f"the table has no {_LATENCY} of a recipe {fnn.KIND}:...")
+    is_first, is_again = table.protocol.str.endswith(FIRST_RUN), table.protocol.str.endswith(AGAIN)
+    table = table.assign(protocol=table.protocol.str.removesuffix(FIRST_RUN).str.removesuffix(AGAIN))
+    names = [field.name for field in dataclasses.fields(Conditions)]
+    found = table[names].drop_duplicates()
+    if len(found) > 1:
+        differing = [name for name in names if found[name].nunique() > 1]
+        values = "; ".join(f"{name}: {', '.join(map(repr, found[name].unique()[:4]))}" for name in differing)
+        raise InvalidArgumentError(f"the rows are of several machines or protocols ({values}): select one of them")
+    warm = table[~is_first & ~is_again].drop_duplicates("recipe").set_index("recipe")
+    first = table[is_first].drop_duplicates("recipe").set_index("recipe").value.reindex(warm.index)
+    again = table[is_again].drop_duplicates("recipe").set_index("recipe").value.reindex(warm.index)
+    conditions = {name: found[name].iloc[0] for name in names}
+    conditions["batch"] = int(conditions["batch"])
+    return make(
+        warm.index,
+        warm.value,
+        Conditions(**conditions),
+        first_run_s=first,
+        noise=warm.noise.astype(float),
+        again_s=again,
+    )
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    return need("pyarrow", "data", "measured nets"), need("pyarrow.parquet", "data", "measured nets")
+
+
+def main() -> None:
+    """Makes the compact file of a campaign's rows."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("rows", type=Path, help="Parquet file of rows")
+    parser.add_argument("out", type=Path, help="file to write")
+    options = parser.parse_args()
+    measured = read(options.rows)
+    write(options.out, measured)
+    size = options.out.stat().st_size
+    print(f"{options.out}: {len(measured)} nets, {size} bytes, {size / len(measured):.1f} a net")
+
+
+if __name__ == "__main__":
+    main()

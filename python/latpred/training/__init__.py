@@ -1,0 +1,75 @@
+"""Predictors trained on measured feed-forward nets: train() makes one, evaluate() says how good it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from latpred.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from latpred.datasets.measured_nets import MeasuredNets
+    from latpred.training.evaluation import Evaluation
+    from latpred.training.trained import Trained
+
+    Dataset = str | os.PathLike[str] | MeasuredNets
+
+_RUN_ON = ("cpu",)
+
+
+def train(
+    predictor: str,
+    *,
+    dataset: Dataset,
+    out: str | os.PathLike[str],
+    epochs: int | None = None,
+    seed: int = 0,
+    resume: bool = True,
+    run_on: str = "cpu",
+    progress: bool = True,
+) -> Trained:
+    """Trains a predictor on measured nets and writes its checkpoint; predict(predictor=out) answers with it.
+
+    predictor: "transformer", "trees", "cache_roofline", ...: the rows of docs/training.md.
+    dataset: a Parquet file of measured nets or of a campaign's rows, all of one machine and protocol.
+    out: the checkpoint to write. While training runs, out + ".training" holds everything after each epoch.
+    epochs: None: the predictor's own number. seed: equal seeds give equal numbers.
+    resume: go on with what an interrupted training left, and take a finished one as it is; False: start anew.
+    run_on: where training computes: "cpu".
+    progress: show a bar with loss and time left.
+    """
+    from latpred.training.learner import trainable_row
+    from latpred.training.loop import run
+
+    row = trainable_row(predictor)
+    if run_on not in _RUN_ON:
+        raise InvalidArgumentError(f"run_on is {run_on!r}; training runs on {', '.join(_RUN_ON)}", valid=_RUN_ON)
+    count = row.epochs if epochs is None else epochs
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InvalidArgumentError(f"epochs must be an integer >= 1, got {epochs!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidArgumentError(f"seed must be an integer >= 0, got {seed!r}")
+    return run(row, _opened(dataset), Path(out), count, seed, resume=resume, is_shown=progress)
+
+
+def evaluate(predictor: str | os.PathLike[str] | Trained, *, dataset: Dataset, part: str = "test") -> Evaluation:
+    """How far a trained predictor's answers are from measured nets, by the size of their weights.
+
+    predictor: what train() returned, or a checkpoint.
+    dataset: as for train(). part: "test" (nets that no training sees), "train", "validation" or "all".
+    """
+    from latpred.training.evaluation import evaluation
+    from latpred.training.trained import Trained, load
+
+    answering = predictor if isinstance(predictor, Trained) else load(Path(predictor))
+    return evaluation(answering, _opened(dataset).part(part), part)
+
+
+def _opened(dataset: Dataset) -> MeasuredNets:
+    from latpred.datasets.measured_nets import MeasuredNets, read
+
+    return dataset if isinstance(dataset, MeasuredNets) else read(Path(dataset))
+
+
+__all__ = ["evaluate", "train"]

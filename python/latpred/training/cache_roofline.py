@@ -1,0 +1,80 @@
+"""A roofline that knows caches: seconds = time per layer x layers + weight bytes / bandwidth of the net's size.
+
+Batch 1 reads each weight once, so that bytes decide; where a net's weights lie between two calls decides how fast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latpred.datasets.fnn import Nets
+from latpred.training.learner import Arrays
+
+KIBI, MEBI = 2.0**10, 2.0**20
+# Where one bandwidth ends and the next begins, in bytes of the whole net: first- and second-level caches, the shared
+# last level of current servers, memory.
+EDGES = np.array([64 * KIBI, 1 * MEBI, 16 * MEBI, 32 * MEBI, 128 * MEBI])
+_ROUNDS = 2000  # of coordinate descent; it stops when nothing moves
+_REWEIGHTINGS = 10  # towards the least absolute relative error
+_STILL = 1e-12
+_SMALL = 1e-3  # relative errors below it weigh alike
+
+
+class CacheRoofline:
+    """Non-negative terms that make the mean relative error small."""
+
+    def __init__(self) -> None:
+        self._terms = np.zeros(len(EDGES) + 2)  # seconds per layer, then seconds per byte of each band
+
+    def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
+        """The whole fit; the mean relative error."""
+        inputs = self._inputs(nets) / latency_s[:, None]
+        weights = np.ones(len(nets))
+        for _ in range(_REWEIGHTINGS):
+            root = np.sqrt(weights)
+            self._terms = _non_negative(inputs * root[:, None], root)
+            weights = 1 / np.maximum(np.abs(inputs @ self._terms - 1), _SMALL)
+        return float(np.mean(np.abs(inputs @ self._terms - 1)))
+
+    def predict(self, nets: Nets) -> np.ndarray:
+        """[G] seconds."""
+        return np.asarray(self._inputs(nets) @ self._terms)
+
+    def _inputs(self, nets: Nets) -> np.ndarray:
+        """[G, 1 + bands] dense layers, and the bytes in the column of their band."""
+        size_bytes = nets.weight_bytes()
+        inputs = np.zeros((len(nets), len(EDGES) + 2))
+        inputs[:, 0] = nets.lengths - 1
+        inputs[np.arange(len(nets)), 1 + np.searchsorted(EDGES, size_bytes, side="right")] = size_bytes
+        return inputs
+
+    def arrays(self) -> Arrays:
+        """The terms."""
+        return {"terms": self._terms}
+
+    def load_arrays(self, arrays: Arrays) -> None:
+        """The same back."""
+        self._terms = arrays["terms"]
+
+    state = arrays
+    load_state = load_arrays
+
+
+def _non_negative(inputs: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """[K] least squares with no coefficient below zero, one at a time until none moves."""
+    scale = np.sqrt((inputs**2).sum(axis=0))
+    scale[scale == 0] = 1  # a band without a net
+    columns = inputs / scale
+    products, towards = columns.T @ columns, columns.T @ target
+    found = np.zeros(len(towards))
+    for _ in range(_ROUNDS):
+        largest = 0.0
+        for k in range(len(found)):
+            if products[k, k] == 0:
+                continue
+            new = max(0.0, found[k] + (towards[k] - products[k] @ found) / products[k, k])
+            largest = max(largest, abs(new - found[k]))
+            found[k] = new
+        if largest < _STILL * max(1.0, float(np.abs(found).max())):
+            break
+    return np.asarray(found / scale)

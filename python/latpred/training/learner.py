@@ -1,0 +1,168 @@
+"""What can be trained: the interface of a learner, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from latpred._core import unknown_name_message
+from latpred.datasets.fnn import MOST_NODES, Nets
+from latpred.errors import InvalidArgumentError
+
+Arrays = dict[str, np.ndarray]
+Parameters = dict[str, Any]
+
+
+class Learner(Protocol):
+    """Learns seconds from nets, epoch by epoch; equal seeds and data give equal numbers."""
+
+    def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
+        """Goes once through the training nets [G]; returns the mean loss."""
+        ...
+
+    def predict(self, nets: Nets) -> np.ndarray:
+        """[G] seconds, positive."""
+        ...
+
+    def state(self) -> Arrays:
+        """Everything that the next epoch depends on."""
+        ...
+
+    def load_state(self, arrays: Arrays) -> None:
+        """Goes on where state() was taken."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """What predict() needs, for the checkpoint."""
+        ...
+
+    def load_arrays(self, arrays: Arrays) -> None:
+        """Answers from now on as the learner did whose arrays() these are."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainableRow:
+    """A predictor that train() makes."""
+
+    name: str
+    description: str
+    make: Callable[[int, Parameters], Learner]  # from a seed and what hyper_parameters() gave
+    epochs: int  # 1: a fit in closed form
+    hyper_parameters: Callable[[int], Parameters]  # for so many epochs, which are one of them
+    max_nodes: int | None  # None: any
+    patience: int | None = None  # epochs without a better validation error after which training stops; None: never
+    chosen_by: str = "log"  # the validation error that chooses the epoch: "log" or "seconds"
+
+
+def _linear(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.linear import Linear
+
+    return Linear(parameters["column"])
+
+
+def _cache_roofline(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.cache_roofline import CacheRoofline
+
+    return CacheRoofline()
+
+
+def _trees(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.trees import Trees
+
+    return Trees(seed, parameters)
+
+
+def _transformer(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.transformer import Transformer
+
+    return Transformer(seed, parameters)
+
+
+def _transformer_parameters(recipe: str) -> Callable[[int], Parameters]:
+    def found(epochs: int) -> Parameters:
+        from latpred.training.transformer import hyper_parameters
+
+        return hyper_parameters(recipe, epochs)
+
+    return found
+
+
+def _trees_parameters(epochs: int) -> Parameters:
+    from latpred.training.trees import PARAMETERS
+
+    return PARAMETERS | {"epochs": epochs}
+
+
+def _fixed(**parameters: Any) -> Callable[[int], Parameters]:
+    return lambda epochs: parameters | {"epochs": epochs}
+
+
+TRAINABLE: tuple[TrainableRow, ...] = (
+    TrainableRow(
+        "transformer",
+        "transformer over the nodes of a feed-forward net, logarithms in and out",
+        _transformer,
+        epochs=60,
+        hyper_parameters=_transformer_parameters("ours"),
+        max_nodes=None,
+    ),
+    TrainableRow(
+        "transformer_paper",
+        "the same by Khan's recipe: learnt positions, standardised inputs, squared error of seconds",
+        _transformer,
+        epochs=100,
+        hyper_parameters=_transformer_parameters("paper"),
+        max_nodes=MOST_NODES,
+        chosen_by="seconds",
+    ),
+    TrainableRow(
+        "trees",
+        "gradient-boosted trees over sizes of a feed-forward net",
+        _trees,
+        epochs=1,
+        hyper_parameters=_trees_parameters,
+        max_nodes=None,
+    ),
+    TrainableRow(
+        "cache_roofline",
+        "time per layer and weight bytes over a bandwidth that hangs on the size of the net",
+        _cache_roofline,
+        epochs=1,
+        hyper_parameters=_fixed(),
+        max_nodes=None,
+    ),
+    TrainableRow(
+        "linear_weights",
+        "linear regression on the weight count of each node",
+        _linear,
+        epochs=1,
+        hyper_parameters=_fixed(column="weights"),
+        max_nodes=MOST_NODES,
+    ),
+    TrainableRow(
+        "linear_widths",
+        "linear regression on the units of each node",
+        _linear,
+        epochs=1,
+        hyper_parameters=_fixed(column="units"),
+        max_nodes=MOST_NODES,
+    ),
+)
+
+
+def trainable_names() -> list[str]:
+    """What predictor= of train() takes."""
+    return [row.name for row in TRAINABLE]
+
+
+def trainable_row(name: str) -> TrainableRow:
+    """The row of this name; an error that names the nearest."""
+    for row in TRAINABLE:
+        if row.name == name:
+            return row
+    names = trainable_names()
+    raise InvalidArgumentError(unknown_name_message("trainable predictor", name, names), valid=names)
