@@ -35,26 +35,33 @@ inline std::int64_t checked_batch(std::int64_t batch) {
 // One function for each public header, in <stem>.cpp.
 void bind_calibration(pybind11::module_& module);
 void bind_checkpoint(pybind11::module_& module);
+void bind_criterion(pybind11::module_& module);
 void bind_device(pybind11::module_& module);
 void bind_energy(pybind11::module_& module);
 void bind_error(pybind11::module_& module);
 void bind_exported_program(pybind11::module_& module);
 void bind_features(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
+void bind_host_clock(pybind11::module_& module);
+void bind_host_facts(pybind11::module_& module);
 void bind_interval(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
 void bind_kernel_terms(pybind11::module_& module);
+void bind_measure(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_operators(pybind11::module_& module);
 void bind_partition(pybind11::module_& module);
+void bind_pinning(pybind11::module_& module);
 void bind_precision(pybind11::module_& module);
 void bind_predictor(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_program_builder(pybind11::module_& module);
 void bind_reader(pybind11::module_& module);
+void bind_reference_workload(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_shapes(pybind11::module_& module);
+void bind_statistics(pybind11::module_& module);
 void bind_text(pybind11::module_& module);
 void bind_version(pybind11::module_& module);
 

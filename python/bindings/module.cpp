@@ -5,6 +5,13 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_version(module);
   latpred::bind_error(module);
   latpred::bind_text(module);
+  latpred::bind_statistics(module);
+  latpred::bind_criterion(module);
+  latpred::bind_reference_workload(module);
+  latpred::bind_measure(module);
+  latpred::bind_host_clock(module);
+  latpred::bind_pinning(module);
+  latpred::bind_host_facts(module);
   latpred::bind_program(module);
   latpred::bind_graph(module);
   latpred::bind_operators(module);
