@@ -21,6 +21,8 @@ from latpred.tables import Column, Table, number_column, scaled, text_column
 
 if TYPE_CHECKING:
     from latpred._core import Session
+    from latpred.training.learner import TrainableRow
+    from latpred.training.trained import Trained
 
 Path = str | os.PathLike[str]
 
@@ -78,7 +80,7 @@ def predict(
     precision: str = "default",
     input_on: str = "device",
     autograd: bool = False,
-    predictor: str | None = None,
+    predictor: Path | None = None,
     calibration: Calibration | Path | None = None,
     mig_rule: str = "memory",
     allow_pickle: bool = False,
@@ -90,11 +92,12 @@ def predict(
     GraphBuilder or with_batch).
 
     batch: items in the call; None: its own for a Graph, else 1.
-    device: a name or alias in devices(). partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
+    device: a name or alias in devices(), or "cpu": this machine, for trained predictors.
+    partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
-    predictor: a name in predictors(); None: the best that covers the case.
+    predictor: a name in predictors(), or the checkpoint of train(); None: the best that covers the case.
     calibration: what calibrate() made of your own timings: itself, its .json file, or its name.
     mig_rule: "memory" (the smallest profile that holds the upper end of the memory interval) or "dippm".
     strict: refuse what lies outside of what was measured.
@@ -108,18 +111,20 @@ def predict(
         raise InvalidArgumentError(
             f"predict() needs exactly one of {', '.join(sources)}, got {' and '.join(given) or 'none'}"
         )
-    request = make_request(
-        device=device,
-        partition=partition,
-        runtime=runtime,
-        precision=precision,
-        input_on=input_on,
-        autograd=autograd,
-        predictor=predictor,
-        mig_rule=mig_rule,
-        strict=strict,
-        calibration=used,
-    )
+    trained = _find_trained(predictor)
+    asked: dict[str, Any] = {
+        "device": device,
+        "partition": partition,
+        "runtime": runtime,
+        "precision": precision,
+        "input_on": input_on,
+        "autograd": autograd,
+        "predictor": None if predictor is None else os.fspath(predictor),
+        "mig_rule": mig_rule,
+        "strict": strict,
+        "calibration": used,
+    }
+    request = make_request(**asked)
     if graph is not None:
         _check_graph(graph)
         _refuse_with_graph(framework=framework, input=input)
@@ -134,6 +139,8 @@ def predict(
             input=input,
             allow_pickle=allow_pickle,
         )
+    if trained is not None:
+        (request,) = _trained_requests(trained, [graph], asked)
     answering = session()
     prediction = Prediction(answering.predict(graph, request), graph, request, answering, used)
     record.add_predictions([prediction])
@@ -152,7 +159,7 @@ def predict_many(
     precision: str = "default",
     input_on: str = "device",
     autograd: bool = False,
-    predictor: str | None = None,
+    predictor: Path | None = None,
     calibration: Calibration | Path | None = None,
     mig_rule: str = "memory",
     allow_pickle: bool = False,
@@ -171,21 +178,23 @@ def predict_many(
     if wanted_batches is not None:
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
     used = find_calibration(calibration)
-    requests = [
-        make_request(
-            device=device,
-            partition=partition,
-            runtime=runtime,
-            precision=precision,
-            input_on=input_on,
-            autograd=autograd,
-            predictor=predictor,
-            mig_rule=mig_rule,
-            strict=strict,
-            calibration=used,
-        )
+    trained = _find_trained(predictor)
+    asked: list[dict[str, Any]] = [
+        {
+            "device": device,
+            "partition": partition,
+            "runtime": runtime,
+            "precision": precision,
+            "input_on": input_on,
+            "autograd": autograd,
+            "predictor": None if predictor is None else os.fspath(predictor),
+            "mig_rule": mig_rule,
+            "strict": strict,
+            "calibration": used,
+        }
         for device in _as_list("devices", devices, str)
     ]
+    requests = [make_request(**words) for words in asked]
     threads = 0 if num_threads is None else _check_count("num_threads", num_threads)
 
     check_flag("allow_pickle", allow_pickle)
@@ -203,8 +212,13 @@ def predict_many(
 
     graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
     answering = session()
-    answers = answering.predict_many(graphs, requests, threads)
-    pairs = ((graph, request) for graph in graphs for request in requests)
+    pairs = [(graph, request) for graph in graphs for request in requests]
+    if trained is None:
+        answers = answering.predict_many(graphs, requests, threads)
+    else:
+        by_device = [_trained_requests(trained, graphs, words) for words in asked]
+        pairs = [(graph, given[place]) for place, graph in enumerate(graphs) for given in by_device]
+        answers = [answering.predict(graph, request) for graph, request in pairs]
     predictions = [
         Prediction(answer, graph, request, answering, used)
         for answer, (graph, request) in zip(answers, pairs, strict=True)
@@ -256,6 +270,22 @@ def calibrate(
     if save is not None:
         calibration.save(save)
     return calibration
+
+
+def _find_trained(predictor: Path | None) -> Trained | None:
+    if predictor is None:
+        return None
+    if not isinstance(predictor, (str, os.PathLike)):
+        raise InvalidArgumentError(f"predictor must be a name or the file of a trained one, got {predictor!r}")
+    from latpred.training.use import find
+
+    return find(predictor)
+
+
+def _trained_requests(trained: Trained, graphs: list[Graph], asked: dict[str, Any]) -> list[_core.PredictRequest]:
+    from latpred.training.use import requests
+
+    return requests(trained, graphs, asked)
 
 
 def _map_threads(function: Any, items: list[Any], num_threads: int) -> list[Any]:
@@ -390,9 +420,12 @@ def operators() -> Table[_core.Operator]:
     return Table(_core.operators(), _OPERATOR_COLUMNS, what="operator")
 
 
-def predictors() -> Table[_core.Predictor]:
-    """What can answer: predictor=."""
-    return Table(_core.predictors(), _NAME_COLUMNS, what="predictor")
+def predictors() -> Table[_core.Predictor | TrainableRow]:
+    """What can answer: predictor=. First those for every network, then those that train() makes for feed-forward nets
+    on a processor."""
+    from latpred.training.learner import TRAINABLE
+
+    return Table([*_core.predictors(), *TRAINABLE], _NAME_COLUMNS, what="predictor")
 
 
 def runtimes() -> Table[_core.Runtime]:

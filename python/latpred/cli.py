@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core, api, cli_calibrate, cli_dataset, cli_history
+from latpred import _core, api, cli_calibrate, cli_dataset, cli_history, cli_train
 from latpred.cli_output import console as _console
 from latpred.cli_output import count as _count
 from latpred.cli_output import print_pairs as _print_pairs
@@ -97,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
 
     cli_calibrate.add_parser(commands)
     cli_dataset.add_commands(commands)
+    cli_train.add_commands(commands)
     cli_history.add_parser(commands)
     return parser
 
@@ -128,7 +129,11 @@ def _add_request(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--autograd", action="store_true", help="keep what a backward pass needs (memory)")
     predictors = ", ".join(row.name for row in api.predictors())
-    group.add_argument("--predictor", metavar="NAME", help=f"{predictors} (default: the best that covers the case)")
+    group.add_argument(
+        "--predictor",
+        metavar="NAME",
+        help=f"{predictors}, or the file of a trained one (default: the best that covers the case)",
+    )
     group.add_argument("--calibration", metavar="FILE", help="your own timings: a file or name of latpred calibrate")
     group.add_argument("--mig-rule", default="memory", metavar="RULE", help="memory or dippm")
     group.add_argument("--strict", action="store_true", help="refuse what lies outside of what was measured")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from latpred import _core
 from latpred.graph import name as graph_name
 from latpred.prediction_tables import (
     MEGABYTE,
@@ -235,7 +234,7 @@ class Prediction:
             fits=row.fits,
             needed_mb=row.needed_bytes / MEGABYTE,
             usable_mb=row.usable_bytes / MEGABYTE,
-            device=_core.device(request.device).name,
+            device=request.device_name,
             partition=request.partition or None,
         )
 

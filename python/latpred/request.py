@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from latpred import _core
-from latpred._core import PredictRequest
+from latpred._core import GivenLatency, PredictRequest
 from latpred.calibration import Calibration, check_checkpoint
 from latpred.errors import InvalidArgumentError
+from latpred.host_device import NAME as HOST
+from latpred.host_device import host_device
 
 
 def make_request(
@@ -22,12 +24,12 @@ def make_request(
     mig_rule: str,
     strict: bool,
     calibration: Calibration | None = None,
+    given: GivenLatency | None = None,
 ) -> PredictRequest:
-    """The request in the compiled part's words; names are looked up there."""
-    corrected = {}
+    """The request in the compiled part's words; names are looked up there. `given`: the latency, where a trained
+    predictor has answered already."""
     if calibration is not None:
         check_checkpoint(calibration)
-        corrected["calibration"] = calibration.factors
     return _core.PredictRequest(
         device=check_text("device", device),
         partition="" if partition is None else check_text("partition", partition),
@@ -38,7 +40,9 @@ def make_request(
         predictor="" if predictor is None else check_text("predictor", predictor),
         mig_rule=check_text("mig_rule", mig_rule),
         strict=check_flag("strict", strict),
-        **corrected,
+        calibration=None if calibration is None else calibration.factors,
+        host=host_device() if device == HOST else None,
+        given=given,
     )
 
 
