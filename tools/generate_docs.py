@@ -23,7 +23,19 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 COMMAND_OUTPUT = re.compile(r"(<!-- latpred (?P<words>.*) -->\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 PYTHON_OUTPUT = re.compile(r"(```python\n(?P<code>[^`]*)```\n\n```text\n)(.*?)(?=```\n)", re.DOTALL)
 HELP_WIDTH = "100"
-COMMANDS = ("predict", "inspect", "devices", "explain", "calibrate", "dataset build", "dataset show", "history")
+COMMANDS = (
+    "predict",
+    "inspect",
+    "devices",
+    "explain",
+    "calibrate",
+    "dataset build",
+    "dataset show",
+    "campaign run",
+    "campaign resume",
+    "campaign status",
+    "history",
+)
 NOTE = "<!-- Made by tools/generate_docs.py: change the tables, not this page. -->\n"
 DEVICES_NOTE = """
 What `device=` takes. Data-sheet values, dense; `-` is unknown. `latpred devices NAME` shows every fact of one device
