@@ -23,11 +23,9 @@ import docs_table
 import numpy as np
 import pandas as pd
 import scores
-import situations
 from baselines import BASELINES, has_trees
 from latpred.datasets.graph_cache import GraphCache
-from latpred.fitting import conformal
-from latpred.fitting.evaluate import HOST_SD
+from latpred.fitting import conformal, left_out, ship
 from latpred.fitting.kernel_residual import NAME
 from latpred.fitting.kernel_terms import KernelTable
 from quick import compared, quick_errors
@@ -49,15 +47,15 @@ TITLES = {
 
 def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, names: list[str]) -> pd.DataFrame:
     """[N rows left out] their ids and what each baseline says, kept like the fits' answers."""
-    path = situations.part_file(work, "base", situation, part)
-    seen, asked = situations.masks(table.rows, situation, part)
+    path = left_out.part_file(work, "base", situation, part)
+    seen, asked = left_out.masks(table.rows, situation, part)
     if path.is_file():
         kept = pd.read_parquet(path)
         if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]):
             return kept
     training, test = table.select(seen), table.select(asked)
     answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) for name in names})
-    situations.write(path, answers)
+    left_out.write(path, answers)
     return answers
 
 
@@ -71,7 +69,7 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
     answers["what"] = answers.what.str.replace("_", " ")
     parts = [
         cell
-        for cell in situations.plan(table.rows, wanted)
+        for cell in left_out.plan(table.rows, wanted)
         if ((answers.situation == cell[0]) & (answers.what == cell[1])).any()
     ]
     found = []
@@ -79,9 +77,9 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
         of_part = answers[(answers.situation == situation) & (answers.what == part)]
         others = baseline_answers(table, work, situation, part, names)
         found.append(of_part.merge(others[["id", *names]], on="id"))
-    hosts = conformal.read_host_effects(work)
-    host_sd = conformal.host_terms(hosts)["host_sd"].value if len(hosts) > 1 else HOST_SD
-    rows = scores.with_intervals(pd.concat(found, ignore_index=True), host_sd)
+    rows = scores.with_intervals(
+        pd.concat(found, ignore_index=True), conformal.read_host_effects(work), ship.kept_terms()
+    )
     lines = []
     for situation in wanted:
         lines += scores.lines_of(rows[rows.situation == situation], situation, ["pred", *names])
@@ -92,9 +90,13 @@ def _number(value: float | None, digits: int) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.{digits}f}"
 
 
+def _error(of_coverage: float | None) -> str:
+    return "(one family)" if of_coverage is None else f"± {of_coverage:.2f}"
+
+
 def _row(line: dict[str, Any], others: dict[str, float], names: list[str]) -> list[str]:
     spread = "" if line.get("spread_percent") is None else f" ± {line['spread_percent']:.1f}"
-    covers = "" if line.get("covers") is None else f"{line['covers']:.2f} ± {line['covers_error']:.2f}"
+    covers = "" if line.get("covers") is None else f"{line['covers']:.2f} {_error(line['covers_error'])}"
     factor = "" if line.get("interval_factor") is None else f"x/{line['interval_factor']:.2f}"
     return [
         line["group"],
@@ -136,7 +138,7 @@ def main() -> int:
     parser.add_argument("--rows", type=Path, default=MEASUREMENTS / "rows.parquet")
     parser.add_argument("--graphs", type=Path, default=MEASUREMENTS / "graphs.xz")
     parser.add_argument("--seeds", type=int, default=1, help="fits of each situation (default 1)")
-    parser.add_argument("--situations", nargs="+", choices=situations.LEFT_OUT, default=list(situations.LEFT_OUT))
+    parser.add_argument("--situations", nargs="+", choices=left_out.LEFT_OUT, default=list(left_out.LEFT_OUT))
     parser.add_argument("--score-only", action="store_true", help="fit nothing")
     parser.add_argument("--json", type=Path, help="file of figures")
     parser.add_argument("--docs", type=Path, help="page whose tables are replaced")
@@ -151,13 +153,13 @@ def main() -> int:
     rows, graphs = pd.read_parquet(arguments.rows), GraphCache(arguments.graphs)
     with Progress() as progress:
         task = progress.add_task("lowering", total=None)
-        table = situations.lowered(
+        table = left_out.lowered(
             rows, graphs, arguments.work, lambda done, of: progress.update(task, completed=done, total=of)
         )
-        situations.keep_apart(arguments.work, table)
+        left_out.keep_apart(arguments.work, table)
         if not arguments.score_only:
             fits = progress.add_task("fits", total=None)
-            for done, of, name in situations.run(table, arguments.work, arguments.situations, arguments.seeds):
+            for done, of, name in left_out.run(table, arguments.work, arguments.situations, arguments.seeds):
                 progress.update(fits, completed=done, total=of, description=f"fits {name}")
     report(table, arguments.work, arguments, time.perf_counter() - start)
     return 0

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from latpred import _core
 from latpred.fitting import conformal
-from latpred.fitting.conformal import CHIP, FAMILIES, NORMAL_80, Residuals
+from latpred.fitting.conformal import CHIP, FAMILIES, KNOWN
 from latpred.fitting.errors import ErrorSummary, summarise
-from latpred.fitting.evaluate import HOST_SD, Term
+from latpred.fitting.evaluate import Term
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
+from latpred.fitting.situation import BANDS
+from latpred.fitting.split import part_of_family
 
-HOST_NORM = 3  # kHostNorm of predict/host.cpp
 MIN_ROWS = 30  # of a line
-BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 10**9)}
 CALIBRATION_ROWS = (5, 10)
 DRAWS = 20
 ALL = "all of these"
@@ -26,47 +25,51 @@ NETWORKS = ("timm", "anb")  # what the pooled lines are about
 FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
 
 
-def _widths(rows: pd.DataFrame, situation: str, what: str, terms: dict[str, Term]) -> tuple[float, float]:
-    """Centre and half-width of the interval for a part left out, by the residuals of other parts alone."""
-    families = Residuals.of(
-        rows[rows.situation.isin(FAMILIES) & ~((rows.situation == situation) & (rows.what == what))]
-    )
-    found = dict(terms)
-    if len(families.family):
-        found |= conformal.known_device_terms(families)
-    if situation != CHIP:
-        return found["log_bias"].value, conformal.half_width(found, True) if len(families.family) else np.nan
-    chips = Residuals.of(rows[(rows.situation == CHIP) & (rows.what != what)])
-    if len(np.unique(chips.left_out)) < 2:
-        return 0.0, np.nan
-    found |= conformal.unknown_device_terms(chips, found["log_bias"].value)
-    return found["log_bias"].value, conformal.half_width(found, False)
+def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
+    """[N] what a row's interval must not come from: rows of its chip, where that was left out, else of its families'
+    part."""
+    parts = part_of_family()
+    part = rows.family.map(lambda family: f"families {parts.get(family, family)}")
+    return np.asarray(part.where(rows.situation != CHIP, "chip " + rows["what"]))
 
 
-def _waiting(rows: pd.DataFrame) -> np.ndarray:
-    """[N] which share of the predicted latency is waiting for the host, as predict/host.cpp joins the two."""
-    of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
-    host = np.asarray(rows.launches * rows.runtime.map(of_launch) / rows.pred)
-    return np.asarray(1 - np.maximum(1 - host**HOST_NORM, 0) ** (1 / HOST_NORM))
+def _intervals(
+    rows: pd.DataFrame, is_known: bool, host_effects: np.ndarray, kept: dict[str, Term]
+) -> conformal.Intervals | None:
+    """Nothing where `rows` are too few for it: no family, or not two chips."""
+    chips = rows["what"][rows.situation == CHIP].nunique()
+    is_enough = rows.situation.isin(FAMILIES).any() and (is_known or chips > 1)
+    return conformal.intervals_of(rows, host_effects, kept) if is_enough else None
 
 
-def with_intervals(rows: pd.DataFrame, host_sd: float = HOST_SD) -> pd.DataFrame:
-    """`rows` with the half-width of their interval, and whether it holds what was measured. Families and chips are
-    judged by terms from the others."""
+def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str, Term]) -> pd.DataFrame:
+    """`rows` with the half-width of their interval, and whether it holds what was measured. The interval of a part of
+    the families comes from the other parts, that of a chip from the other chips; of other situations from all these."""
     one = conformal.ensemble(rows)
+    seen = conformal.residuals(one[one.situation.isin((*FAMILIES, KNOWN, CHIP))])
+    apart = _groups_judged_apart(seen)
+    asked = rows.assign(waiting=conformal.waiting(rows))
+    group = _groups_judged_apart(rows)
     answers = one.set_index(["situation", "what", "id"]).pred
-    off = np.log(
-        rows.value.to_numpy() / answers.loc[list(zip(rows.situation, rows["what"], rows.id, strict=True))].to_numpy()
-    )
+    places = list(zip(rows.situation, rows["what"], rows.id, strict=True))
+    off = np.log(rows.value.to_numpy() / answers.loc[places].to_numpy())
     width, centre = np.full(len(rows), np.nan), np.zeros(len(rows))
-    for (situation, what), places in rows.groupby(["situation", "what"]).indices.items():
-        centre[places], width[places] = _widths(one, situation, what, {"log_bias": Term(0.0, "none")})
-    width = np.hypot(width, NORMAL_80 * host_sd * np.sqrt(_waiting(rows)))
+    made: dict[str, conformal.Intervals | None] = {}
+    for (situation, name), of_group in rows.groupby(["situation", group]).indices.items():
+        is_known = situation != CHIP
+        others = seen[apart != name]
+        key = name if len(others) < len(seen) else ALL
+        if key not in made:
+            made[key] = _intervals(others, is_known, host_effects, kept)
+        found = made[key]
+        if found is not None:
+            width[of_group] = found.half_width(asked.iloc[of_group], is_known)
+            centre[of_group] = found.terms["log_bias"].value
     return rows.assign(half_width=width, is_inside=np.abs(off - centre) <= width)
 
 
 def _coverage(rows: pd.DataFrame, by: str) -> dict[str, Any]:
-    """Share of rows inside, families (chips) alike, and its standard error by drawing these again."""
+    """Share of rows inside, families (chips) alike, and its standard error by drawing these again: none of one."""
     if rows.half_width.isna().any():
         return {}
     by_group = rows.groupby(by).is_inside.mean().to_numpy()
@@ -74,7 +77,7 @@ def _coverage(rows: pd.DataFrame, by: str) -> dict[str, Any]:
     drawn = [by_group[random.integers(len(by_group), size=len(by_group))].mean() for _ in range(RESAMPLES)]
     return {
         "covers": float(by_group.mean()),
-        "covers_error": float(np.std(drawn)),
+        "covers_error": float(np.std(drawn)) if len(by_group) > 1 else None,
         "covers_rows": float(rows.is_inside.mean()),
         "interval_factor": float(np.exp(rows.half_width.median())),
     }

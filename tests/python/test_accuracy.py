@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from latpred.fitting import thinning
+from latpred.fitting import left_out, ship, thinning
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, TERMS, KernelTable
 from latpred.fitting.split import FOLDS, TEST
 from networks import REPOSITORY
@@ -23,7 +23,6 @@ import baselines  # noqa: E402
 import docs_table  # noqa: E402
 import quick  # noqa: E402
 import scores  # noqa: E402
-import situations  # noqa: E402
 
 
 def scoreboard():
@@ -80,17 +79,19 @@ def measured(count=400):
             "launches": 100.0,
             "value": np.exp(random.normal(-4, 1, count)),
             "host_floor_s": 0.0,
+            "distance": 0.1,
+            "families": 80,
         }
     )
 
 
-@pytest.mark.parametrize("situation", list(situations.LEFT_OUT))
+@pytest.mark.parametrize("situation", list(left_out.LEFT_OUT))
 def test_no_fit_sees_what_it_is_asked_or_the_test_part(situation):
     rows = measured()
-    cells = situations.plan(rows, [situation])
+    cells = left_out.plan(rows, [situation])
     assert cells or situation == "family"
     for cell in cells:
-        seen, asked = situations.masks(rows, *cell)
+        seen, asked = left_out.masks(rows, *cell)
         assert not (seen & asked).any()
         assert not (rows.part[seen] == TEST).any()
         assert not rows.is_left_out[seen].any()
@@ -116,10 +117,14 @@ def answers(situation, what, factor, count=60, seed=0):
     )
 
 
+def with_intervals(rows):
+    return scores.with_intervals(rows, np.empty(0), ship.kept_terms())
+
+
 def test_a_chip_is_judged_by_the_others():
     rows = pd.concat([answers("fold", str(fold), 1.0) for fold in range(2)], ignore_index=True)
     chips = [answers("chip", chip, factor) for chip, factor in (("GA102", 1.2), ("AD102", 1 / 1.2), ("GB202", 3.0))]
-    found = scores.with_intervals(pd.concat([rows, *chips], ignore_index=True))
+    found = with_intervals(pd.concat([rows, *chips], ignore_index=True))
     inside = found[found.situation == "chip"].groupby("what").is_inside.mean()
     assert inside["GA102"] == 1.0  # the others are further off than this one
     assert inside["GB202"] == 0.0  # had its own factor counted, it would lie inside
@@ -127,7 +132,7 @@ def test_a_chip_is_judged_by_the_others():
 
 def test_one_factor_takes_off_what_a_chip_has_in_common():
     rows = pd.concat([answers("chip", chip, factor) for chip, factor in (("GA102", 2.0), ("AD102", 0.5))])
-    found = scores.with_intervals(rows.reset_index(drop=True))
+    found = with_intervals(rows.reset_index(drop=True))
     lines = scores.lines_of(found, "chip", ["pred", "roofline"])
     by_group = {(line["group"], line["predictor"]): line for line in lines}
     assert by_group["GA102", "pred"]["bias"] == pytest.approx(0.5, rel=0.02)
@@ -140,7 +145,7 @@ def test_seeds_are_averaged_and_their_spread_is_shown():
         [answers("fold", "0", factor, count=200, seed=seed) for seed, factor in enumerate((1.0, 1.5))],
         ignore_index=True,
     )
-    lines = scores.lines_of(scores.with_intervals(rows), "fold", ["pred"])
+    lines = scores.lines_of(with_intervals(rows), "fold", ["pred"])
     pooled = next(line for line in lines if line["group"].startswith("all of timm"))
     assert (pooled["rows"], pooled["seeds"]) == (200, 2)
     assert pooled["spread_percent"] > 5
@@ -174,10 +179,10 @@ def test_baselines_find_a_law_of_their_own_form(name):
 
 def test_a_folder_keeps_the_fits_of_one_table(tmp_path):
     rows = measured(20)
-    situations.keep_apart(tmp_path, kernels(rows, np.ones(20)))
-    situations.keep_apart(tmp_path, kernels(rows, np.ones(20)))
+    left_out.keep_apart(tmp_path, kernels(rows, np.ones(20)))
+    left_out.keep_apart(tmp_path, kernels(rows, np.ones(20)))
     with pytest.raises(SystemExit, match="take a new folder"):
-        situations.keep_apart(tmp_path, kernels(rows, np.full(20, 2.0)))
+        left_out.keep_apart(tmp_path, kernels(rows, np.full(20, 2.0)))
 
 
 def test_baselines_have_factors_for_tables_never_seen():

@@ -1,14 +1,11 @@
 """The fit of the default predictor: rows to kernels, kernels to numbers, numbers to a checkpoint that answers alike."""
 
-import sys
-
 import numpy as np
 import pytest
 from latpred import GraphBuilder, _core
 from latpred.datasets import recipe
-from latpred.datasets.graph_cache import build_cache
 from latpred.errors import InvalidArgumentError, LatpredError
-from latpred.fitting import checkpoint, kernel_residual, kernel_terms, measurements
+from latpred.fitting import checkpoint, conformal, kernel_residual, kernel_terms, measurements, ship, situation
 
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
@@ -119,8 +116,9 @@ def test_a_fit_learns_and_is_deterministic(table):
 def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     fitted = quick_fit(table, (0, 1))
     path = tmp_path / "kernel_residual.safetensors"
-    terms = kernel_residual.terms_of_analytic()
-    checkpoint.write(path, kernel_residual.make_manifest(fitted, table, terms), fitted.arrays())
+    intervals = conformal.Intervals(ship.kept_terms()).manifest()
+    arrays = fitted.arrays() | {kernel_residual.SIGNATURES: situation.measured_networks(table)}
+    checkpoint.write(path, kernel_residual.make_manifest(fitted, table, intervals), arrays)
     expected = fitted.predict(table, with_floors=False)
     np.testing.assert_allclose(kernel_residual.load(path).predict(table, with_floors=False), expected, rtol=1e-9)
     loaded = _core.load_predictor("kernel_residual", str(path))
@@ -140,27 +138,3 @@ def test_boards_of_a_measured_chip_have_its_effect(table):
     chip = fitted.members[0]["chip_effects"][fitted.effects.chips.index("GH100")]
     np.testing.assert_array_equal(effects["H100-NVL-94GB"], chip)
     assert not np.array_equal(effects["H100-SXM5-80GB"], chip)
-
-
-@pytest.mark.torch
-def test_the_command_goes_on_where_it_stopped(rows, tmp_path, monkeypatch, capsys):
-    graphs, out = tmp_path / "graphs.sqlite", tmp_path / "fitted.safetensors"
-    list(build_cache(graphs, []))
-    rows.to_parquet(tmp_path / "rows.parquet")
-    arguments = ["--rows", tmp_path / "rows.parquet", "--graphs", graphs, "--out", out, "--seeds", 2, "--epochs", 2]
-    monkeypatch.setattr(sys, "argv", ["kernel_residual", *map(str, arguments)])
-    kernel_residual.main()
-    assert "training rows" in capsys.readouterr().out
-    first = out.read_bytes()
-    (member,) = tmp_path.glob("*.seed1.npz")
-    member.unlink()
-    monkeypatch.setattr(kernel_terms, "_lower_shard", None)  # rows are not lowered again
-
-    fitted = []
-    fit_member = kernel_residual.fit_member
-    monkeypatch.setattr(
-        kernel_residual, "fit_member", lambda *given, **named: fitted.append(given[2]) or fit_member(*given, **named)
-    )
-    kernel_residual.main()
-    assert fitted == [1]
-    assert out.read_bytes() == first

@@ -1,23 +1,20 @@
 """The interval terms of a predictor, from what it answered for families and chips that its fit had not seen.
 
-python -m latpred.fitting.conformal --work FOLDER --checkpoint FILE
-
-FOLDER holds what benchmarks/accuracy/networks.py keeps of each fit: rows_SITUATION_PART_SEED.parquet, the rows left out
-and what was predicted for them, and hosts_SITUATION_PART_SEED.parquet, the host effects of the fit. Of the checkpoint
-only the manifest's interval terms and table of errors are written again.
+A work folder holds what left_out.py keeps of each fit: rows_SITUATION_PART_SEED.parquet, the rows left out and what was
+predicted for them, and hosts_SITUATION_PART_SEED.parquet, the host effects of the fit.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latpred.fitting import checkpoint
+from latpred import _core
+from latpred.fitting import situation
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # The situations whose names files begin with.
-FAMILIES, CHIP = ("fold", "family"), "chip"
+FAMILIES, KNOWN, CHIP = ("fold", "family"), "known", "chip"
 BLOCK = "block"
 SITUATIONS = {
     "fold": "families left out",
@@ -38,29 +35,12 @@ SITUATIONS = {
     "test": "families of the test part",
 }
 NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its sd
-OPERATOR_RECIPES = "op:"
+SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
+HOST_NORM = 3  # kHostNorm of predict/host.cpp
+OPERATOR_RECIPES = situation.OPERATOR_RECIPES
 EAGER = "eager"
 # A table shows its host by this many rows that mostly wait for it; elsewhere the fitted effect means nothing.
 MIN_HOST_ROWS = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class Residuals:
-    """S answers for what a fit had not seen."""
-
-    log_ratio: np.ndarray  # [S] log(measured / predicted)
-    family: np.ndarray  # [S]
-    left_out: np.ndarray  # [S] with what: the fold's or the chip's name
-
-    @classmethod
-    def of(cls, rows: pd.DataFrame) -> Residuals:
-        """Those of networks that do not lie on their table's floor."""
-        kept = rows[is_judged(rows)]
-        return cls(np.log(np.asarray(kept.value / kept.pred)), np.asarray(kept.family), np.asarray(kept["what"]))
-
-    def select(self, mask: np.ndarray) -> Residuals:
-        """Those where `mask` [S] holds."""
-        return Residuals(self.log_ratio[mask], self.family[mask], self.left_out[mask])
 
 
 def is_judged(rows: pd.DataFrame) -> np.ndarray:
@@ -69,38 +49,17 @@ def is_judged(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(~rows.recipe.str.startswith(OPERATOR_RECIPES) & ~on_floor)
 
 
-def known_device_terms(families: Residuals) -> dict[str, Term]:
-    """What the interval is centred on and its half-width on a measured device; every family weighs the same."""
-    weights = equal_weights(families.family)
-    bias = weighted_quantile(families.log_ratio, weights, 0.5)
-    width = weighted_quantile(np.abs(families.log_ratio - bias), weights, COVERAGE)
-    seen = f"{len(np.unique(families.family))} families left out whole, {len(families.family)} rows"
-    return {
-        "log_bias": Term(bias, f"measured: median over {seen}"),
-        "known_device": Term(width, f"measured: 80 % of {seen}"),
-    }
+def residuals(rows: pd.DataFrame) -> pd.DataFrame:
+    """The judged ones of `rows`, with log(measured / predicted) and the share of the time that waits for the host."""
+    kept = rows[is_judged(rows)]
+    return kept.assign(log_ratio=np.log(kept.value / kept.pred), waiting=waiting(kept))
 
 
-def unknown_device_terms(chips: Residuals, log_bias: float) -> dict[str, Term]:
-    """The common factor of a chip left out, and the half-width that remains without it; every chip weighs the same."""
-    names, medians, inside, weights = [], [], [], []
-    for chip in np.unique(chips.left_out):
-        of_chip = chips.select(chips.left_out == chip)
-        if len(of_chip.log_ratio) < MIN_LEFT_OUT:
-            continue
-        of_rows = equal_weights(of_chip.family)
-        median = weighted_quantile(of_chip.log_ratio, of_rows, 0.5)
-        names.append(f"{chip} {np.exp(median):.2f}")
-        medians.append(median)
-        inside.append(np.abs(of_chip.log_ratio - median))
-        weights.append(of_rows / of_rows.sum())
-    width = weighted_quantile(np.concatenate(inside), np.concatenate(weights), COVERAGE)
-    spread = float(np.sqrt(np.mean((np.array(medians) - log_bias) ** 2)))
-    listed = ", ".join(names)
-    return {
-        "unknown_device": Term(width, f"measured: 80 % on {len(names)} chips left out whole, their common factors off"),
-        "device_sd": Term(spread, f"measured: chips left out, measured / predicted: {listed}"),
-    }
+def waiting(rows: pd.DataFrame) -> np.ndarray:
+    """[N] which share of the predicted latency is waiting for the host, as predict/host.cpp joins the two."""
+    of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
+    host = np.asarray(rows.launches * rows.runtime.map(of_launch) / rows.pred)
+    return np.asarray(1 - np.maximum(1 - host**HOST_NORM, 0) ** (1 / HOST_NORM))
 
 
 def host_terms(effects: np.ndarray) -> dict[str, Term]:
@@ -109,32 +68,112 @@ def host_terms(effects: np.ndarray) -> dict[str, Term]:
     return {"host_sd": Term(spread, f"measured: hosts of {len(effects)} eager tables")}
 
 
-def interval_terms_of(
-    families: Residuals, chips: Residuals | None, host_effects: np.ndarray, kept: Mapping[str, Term]
-) -> dict[str, Term]:
-    """All terms of predict/interval.cpp: measured where there are residuals for them, `kept` otherwise."""
-    terms = {**kept, **known_device_terms(families)}
-    if chips is not None:
-        terms |= unknown_device_terms(chips, terms["log_bias"].value)
+@dataclasses.dataclass(frozen=True)
+class Intervals:
+    """What predict/interval.cpp makes an interval of."""
+
+    terms: dict[str, Term]
+    law: situation.Law = situation.FLAT
+    law_source: str = ""
+
+    def half_width(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
+        """[N] on the log scale, of kinds and runtimes that were measured; `rows` have the column waiting."""
+        value = {name: term.value for name, term in self.terms.items()}
+        typical = value["known_device" if is_known else "unknown_device"]
+        own = np.maximum(typical * self.law.relative(rows, is_known), NORMAL_80 * SMALLEST_SPREAD)
+        device_sd = 0.0 if is_known else value["device_sd"]
+        variance = device_sd**2 + value["host_sd"] ** 2 * rows.waiting.to_numpy()
+        return np.asarray(np.sqrt(own**2 + NORMAL_80**2 * variance))
+
+    def __str__(self) -> str:
+        entries = self.manifest()
+        named = dict(entries["interval_terms"])
+        named |= {f"runtime {name}": term for name, term in entries["interval_runtimes"].items()}
+        for device, of_device in entries["interval_tables"].items():
+            named |= {f"{device}, {runtime}": term for runtime, term in of_device.items()}
+        return "\n".join(f"{name:32} {term['value']:7.3f}  {term['source']}" for name, term in named.items())
+
+    def manifest(self) -> dict[str, Any]:
+        """The checkpoint's entries."""
+        factors = ("near", "new", "small", "few")
+        names = ("near_network", "new_network", "small_batch", "few_families")
+        law = {name: Term(getattr(self.law, of), self.law_source) for name, of in zip(names, factors, strict=True)}
+        of_tables = f"{self.law_source}, drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
+        tables: dict[str, dict[str, Any]] = {}
+        for (device, runtime), factor in self.law.tables.items():
+            tables.setdefault(device, {})[runtime] = vars(Term(factor, of_tables))
+        return {
+            "interval_terms": {name: vars(term) for name, term in (self.terms | law).items()},
+            "interval_runtimes": {name: vars(Term(w, self.law_source)) for name, w in self.law.runtimes.items()},
+            "interval_tables": tables,
+        }
+
+
+def _off(rows: pd.DataFrame, centre: float, host_sd: float) -> np.ndarray:
+    """[N] what residuals leave to all terms but the host's: a width of that much, with the host's, would just do."""
+    host = (NORMAL_80 * host_sd) ** 2 * rows.waiting
+    return np.asarray(np.sqrt(np.maximum((rows.log_ratio - centre) ** 2 - host, 0)))
+
+
+def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals:
+    """Terms of measured devices. `rows`: families left out, which give the typical width and what intervals are centred
+    on, every family alike, and recipes of known ones, which the law by situation needs too."""
+    is_known = rows.situation.to_numpy() == KNOWN
+    of_new = rows[~is_known]
+    weights = equal_weights(of_new.family.to_numpy())
+    bias = weighted_quantile(of_new.log_ratio.to_numpy(), weights, 0.5)
+    off = _off(rows, bias, kept["host_sd"].value)
+    width = weighted_quantile(off[~is_known], weights, COVERAGE)
+    seen = f"{of_new.family.nunique()} families left out whole, {len(of_new)} rows"
+    terms = {
+        "log_bias": Term(bias, f"measured: median over {seen}"),
+        "known_device": Term(width, f"measured: 80 % of {seen}, what the host explains taken off"),
+    }
+    law = situation.fit_law(rows, off, is_known).scaled(1 / width)
+    with_known = f" and {int(is_known.sum())} rows of known ones" if is_known.any() else ""
+    return Intervals({**kept, **terms}, law, f"measured: 80 % quantile by situation over {seen}{with_known}")
+
+
+def _with_unknown_devices(found: Intervals, chips: pd.DataFrame) -> Intervals:
+    """Adds the common factor of a chip left out, and the half-width that remains without it; every chip alike."""
+    bias, host_sd = found.terms["log_bias"].value, found.terms["host_sd"].value
+    names, medians, inside, weights = [], [], [], []
+    for chip, of_chip in chips.groupby("what"):
+        if len(of_chip) < MIN_LEFT_OUT:
+            continue
+        of_rows = situation.units(of_chip, np.zeros(len(of_chip), dtype=bool))
+        median = weighted_quantile(of_chip.log_ratio.to_numpy(), of_rows, 0.5)
+        names.append(f"{chip} {np.exp(median):.2f}")
+        medians.append(median)
+        inside.append(_off(of_chip, median, host_sd) / found.law.relative(of_chip, is_known=False))
+        weights.append(of_rows / of_rows.sum())
+    width = weighted_quantile(np.concatenate(inside), np.concatenate(weights), COVERAGE)
+    spread = float(np.sqrt(np.mean((np.array(medians) - bias) ** 2)))
+    source = f"measured: 80 % on {len(names)} chips left out whole, their common factors and the situation's taken off"
+    terms = {
+        "unknown_device": Term(max(width, found.terms["known_device"].value), source),
+        "device_sd": Term(spread, f"measured: chips left out, measured / predicted: {', '.join(names)}"),
+    }
+    return dataclasses.replace(found, terms=found.terms | terms)
+
+
+def intervals_of(rows: pd.DataFrame, host_effects: np.ndarray, kept: Mapping[str, Term]) -> Intervals:
+    """From residuals() of rows left out: measured where there are some for it, `kept` otherwise."""
+    terms = dict(kept)
     if len(host_effects) > 1:
         terms |= host_terms(host_effects)
-    return terms
-
-
-def half_width(terms: Mapping[str, Term], is_known: bool) -> float:
-    """Of the 80 % interval on the log scale, of kinds and hosts that were measured."""
-    if is_known:
-        return terms["known_device"].value
-    return float(np.hypot(terms["unknown_device"].value, NORMAL_80 * terms["device_sd"].value))
+    found = _measured_devices(rows[rows.situation.isin((*FAMILIES, KNOWN))], terms)
+    chips = rows[rows.situation == CHIP]
+    return _with_unknown_devices(found, chips) if (chips.what.value_counts() >= MIN_LEFT_OUT).any() else found
 
 
 def _files(work: Path, prefix: str) -> list[tuple[str, str, int, Path]]:
     """Situation, part and seed of each."""
     found = []
     for path in sorted(work.glob(f"{prefix}_*.parquet")):
-        situation, _, rest = path.stem.removeprefix(f"{prefix}_").partition("_")
+        name, _, rest = path.stem.removeprefix(f"{prefix}_").partition("_")
         part, _, seed = rest.rpartition("_")
-        found.append((situation, part, int(seed), path))
+        found.append((name, part, int(seed), path))
     return found
 
 
@@ -143,14 +182,19 @@ def read_rows(work: Path) -> pd.DataFrame:
     import pandas as pd
 
     tables = [
-        pd.read_parquet(path).assign(situation=situation, what=part, seed=seed)
-        for situation, part, seed, path in _files(work, "rows")
+        pd.read_parquet(path).assign(situation=name, what=part, seed=seed)
+        for name, part, seed, path in _files(work, "rows")
     ]
     if not tables:
         raise FileNotFoundError(
-            f"{work}: no rows_SITUATION_PART_SEED.parquet; benchmarks/accuracy/networks.py makes them"
+            f"{work}: no rows_SITUATION_PART_SEED.parquet; latpred.fitting.ship and benchmarks/accuracy/networks.py "
+            "make them"
         )
-    return pd.concat(tables, ignore_index=True)
+    rows = pd.concat(tables, ignore_index=True)
+    missing = [name for name in ("distance", "families") if name not in rows or rows[name].isna().any()]
+    if missing:
+        raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")
+    return rows
 
 
 def ensemble(rows: pd.DataFrame) -> pd.DataFrame:
@@ -176,36 +220,9 @@ def errors_by_situation(rows: pd.DataFrame) -> dict[str, Any]:
     """As the manifest keeps it: of networks, and of operators where blocks of these were left out."""
     is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
     found = {}
-    for situation, title in SITUATIONS.items():
-        part = rows[(rows.situation == situation) & (is_operator == (situation == BLOCK))]
+    for name, title in SITUATIONS.items():
+        part = rows[(rows.situation == name) & (is_operator == (name == BLOCK))]
         part = part[part.value > CLEAR_OF_FLOOR * part.host_floor_s]
         if len(part) >= MIN_LEFT_OUT:
             found[title] = vars(summarise(np.asarray(part.pred), np.asarray(part.value)))
     return found
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Writes measured interval terms into a checkpoint.")
-    parser.add_argument("--work", type=Path, required=True, help="folder of benchmarks/accuracy/networks.py")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="file whose manifest is written again")
-    options = parser.parse_args(arguments)
-    manifest, arrays = checkpoint.read(options.checkpoint)
-    kept = {name: Term(**term) for name, term in manifest["interval_terms"].items()}
-    rows = ensemble(read_rows(options.work))
-    chips = rows[rows.situation == CHIP]
-    terms = interval_terms_of(
-        Residuals.of(rows[rows.situation.isin(FAMILIES)]),
-        Residuals.of(chips) if len(chips) else None,
-        read_host_effects(options.work),
-        kept,
-    )
-    manifest["interval_terms"] = {name: dataclasses.asdict(term) for name, term in terms.items()}
-    manifest["errors"] = errors_by_situation(rows)
-    checkpoint.write(options.checkpoint, manifest, arrays)
-    for name, term in terms.items():
-        print(f"{name:15} {term.value:7.3f}  {term.source}")
-
-
-if __name__ == "__main__":
-    main()

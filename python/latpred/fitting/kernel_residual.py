@@ -10,32 +10,25 @@ measured has none.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import hashlib
-import json
 import re
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.datasets.graph_cache import GraphCache
-from latpred.fitting import checkpoint
-from latpred.fitting.errors import summarise
-from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable, lower
+from latpred.fitting import checkpoint, situation
+from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 from latpred.fitting.measurements import ARITHMETICS, CLEAR_OF_FLOOR
 from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
-from latpred.fitting.thinning import thin
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "kernel_residual"
-SEEDS = 3
+SIGNATURES = "network_signatures"  # the array that is no member's: the networks that a fit has seen
 
 # Every table has the same weight: one source and version, device and layout, and of operators each of them; one of few
 # rows less, or each of these would drown a hundred others. Within it a family of n counts as the root of n. Small or
@@ -188,7 +181,7 @@ class KernelResidual:
         return np.asarray(member["version_effects"][places]).reshape(len(places), 3)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the checkpoint stores: [E, ...] each, effects of devices and runtimes in the manifest's order."""
+        """What the checkpoint stores of it: [E, ...] each, effects of devices and runtimes in the manifest's order."""
         names = [name for name in self.members[0] if not name.endswith("_effects")]
         stored = {name: np.stack([member[name] for member in self.members]) for name in names}
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
@@ -284,8 +277,9 @@ def _measured_devices(rows: pd.DataFrame) -> list[str]:
     return sorted(counts.index[counts >= NETWORKS_THAT_MEASURE])
 
 
-def make_manifest(fitted: KernelResidual, table: KernelTable, interval_terms: dict[str, Any]) -> dict[str, Any]:
-    """Everything that the predictor's answers can be judged by; `table` is what it was fitted on."""
+def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[str, Any]) -> dict[str, Any]:
+    """Everything that the predictor's answers can be judged by; `table` is what it was fitted on, `intervals` the
+    entries about these."""
     rows = table.rows
     clear = table.select(table.latency_s > CLEAR_OF_FLOOR * table.floor_s)
     return {
@@ -300,21 +294,14 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, interval_terms: di
             "smallest_batch": int(clear.rows.batch.min()),
             "largest_batch": int(clear.rows.batch.max()),
             "rows": _rows_by_kind(clear),
+            "families": situation.measured_families(clear.rows),
         },
-        "interval_terms": interval_terms,
+        **intervals,
         "sources": sorted(
             f"{source} ({licence})" for source, licence in set(zip(rows.source, rows.licence, strict=True))
         ),
         "samples": table.size,
     }
-
-
-def terms_of_analytic() -> dict[str, Any]:
-    """Interval terms of the analytic predictor: until this one's own are measured."""
-    with resources.as_file(resources.files("latpred") / "data" / "predictors" / "analytic.safetensors") as path:
-        manifest, _ = checkpoint.read(path)
-    terms: dict[str, Any] = manifest["interval_terms"]
-    return terms
 
 
 def load(path: Path) -> KernelResidual:
@@ -323,80 +310,7 @@ def load(path: Path) -> KernelResidual:
     renamed = {"runtime_effects": "version_effects"}
     members = []
     for member in range(manifest["members"]):
-        values = {renamed.get(name, name): array[member] for name, array in arrays.items()}
+        values = {renamed.get(name, name): array[member] for name, array in arrays.items() if name != SIGNATURES}
         members.append(values | {"chip_effects": np.zeros((0, 4)), "host_effects": np.zeros(0)})
     versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
     return KernelResidual(tuple(members), Effects(tuple(manifest["device_effects"]), (), versions, ()))
-
-
-def _member_file(out: Path, table: KernelTable, seed: int, changes: dict[str, object]) -> Path:
-    made_of = hashlib.sha256(json.dumps([list(table.rows.id), list(COLUMNS), changes]).encode())
-    made_of.update(table.terms.tobytes())
-    return out.with_name(f"{out.stem}.{made_of.hexdigest()[:12]}.seed{seed}.npz")
-
-
-def _member(
-    table: KernelTable, effects: Effects, seed: int, out: Path, done: Done, **changes: object
-) -> dict[str, np.ndarray]:
-    """A member that an earlier call has fitted, or a new one, kept beside `out`."""
-    path = _member_file(out, table, seed, changes)
-    if not path.is_file():
-        unfinished = path.with_name(f"{path.stem}.part.npz")
-        member: dict[str, Any] = fit_member(table, effects, seed, done, **changes)
-        np.savez(unfinished, **member)
-        unfinished.replace(path)
-    with np.load(path) as arrays:
-        return dict(arrays)
-
-
-def main() -> None:
-    """The command: rows and graphs in, checkpoint out."""
-    import pandas as pd
-    from rich.progress import Progress
-
-    parser = argparse.ArgumentParser(description=f"Fits the predictor '{NAME}' and writes its checkpoint.")
-    parser.add_argument("--rows", type=Path, required=True, help="Parquet file of measurements")
-    parser.add_argument("--graphs", type=Path, required=True, help="their graph cache; lowered rows are kept beside it")
-    parser.add_argument("--out", type=Path, required=True, help="checkpoint to write")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"members of the ensemble (default {SEEDS})")
-    parser.add_argument("--epochs", type=int, help="passes over the rows (default: that of the fit)")
-    parser.add_argument("--whole", action="store_true", help="fit the parts left out too: what ships")
-    arguments = parser.parse_args()
-    changes = {} if arguments.epochs is None else {"epochs": arguments.epochs}
-
-    rows = pd.read_parquet(arguments.rows)
-    rows = thin(rows[is_latency_on_gpu(rows)])
-    folder = arguments.graphs.with_suffix(".terms")
-    folder.mkdir(exist_ok=True)
-    failures: list[str] = []
-    with Progress() as progress:
-        task = progress.add_task("lowering", total=len(rows))
-        table = lower(
-            rows,
-            GraphCache(arguments.graphs).graph,
-            folder,
-            done=lambda done, _: progress.update(task, completed=done),
-            failed=failures.append,
-        )
-        # Everything measured teaches; the figures of docs/accuracy.md are of fits that leave parts of it out.
-        training = table if arguments.whole else table.select(training_rows(table))
-        effects = Effects.of(training.rows)
-        epochs = options(**changes).epochs
-        bars = [progress.add_task(f"seed {seed}", total=epochs) for seed in range(arguments.seeds)]
-
-        def done(seed: int, epoch: int, loss: float) -> None:
-            progress.update(bars[seed], completed=epoch, description=f"seed {seed}, loss {loss:.4f}")
-
-        members = []
-        for seed in range(arguments.seeds):
-            members.append(_member(training, effects, seed, arguments.out, done, **changes))
-            progress.update(bars[seed], completed=epochs)
-    fitted = KernelResidual(tuple(members), effects)
-    for text in failures:
-        print(f"left out: {text}")
-    checkpoint.write(arguments.out, make_manifest(fitted, training, terms_of_analytic()), fitted.arrays())
-    print(f"{arguments.out}: training rows, {summarise(fitted.predict(training), training.latency_s)}")
-
-
-if __name__ == "__main__":
-    main()

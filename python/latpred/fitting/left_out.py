@@ -6,7 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+
 from latpred.fitting import kernel_residual, thinning
 from latpred.fitting.kernel_terms import KernelTable, lower
+from latpred.fitting.situation import described
 from latpred.fitting.split import FOLDS, TEST
 
 if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
+
+# What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
+ANSWERS = "pred, distance, families"
 
 WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
@@ -51,7 +56,7 @@ LEFT_OUT: dict[str, Masks] = {
 }
 
 
-def plan(rows: pd.DataFrame, situations: list[str]) -> list[tuple[str, str]]:
+def plan(rows: pd.DataFrame, situations: Sequence[str]) -> list[tuple[str, str]]:
     """Every situation and part that `rows` can show."""
     versions = sorted(set(rows.runtime_version[rows.source.str.startswith(TIMM_SOURCE)]))
     parts = {
@@ -101,14 +106,18 @@ def lowered(rows: pd.DataFrame, graphs: GraphCache, work: Path, done: Callable[[
     return lower(thinning.thin(rows), graphs.graph, folder, done, failed=lambda text: print(f"left out: {text}"))
 
 
-def keep_apart(work: Path, table: KernelTable) -> None:
-    """Refuses a folder that keeps answers of fits on another table: other rows, or kernels of another build."""
-    digest = hashlib.sha256("".join(table.rows.id).encode())
+def keep_apart(work: Path, table: KernelTable, **changes: object) -> None:
+    """Refuses a folder that keeps answers of fits on another table, other rows or kernels of another build, or with
+    other `changes` to the fit's options."""
+    digest = hashlib.sha256((ANSWERS + "".join(table.rows.id) + repr(sorted(changes.items()))).encode())
     for array in (table.terms, table.inputs, table.input):
         digest.update(np.ascontiguousarray(array).tobytes())
     path = work / "table.sha256"
     if path.is_file() and path.read_text(encoding="utf-8") != digest.hexdigest():
-        raise SystemExit(f"{work}: fits on other rows or on kernels of another build are kept here; take a new folder")
+        raise SystemExit(
+            f"{work}: fits on other rows, on kernels of another build or with other options are kept here; "
+            "take a new folder"
+        )
     path.write_text(digest.hexdigest(), encoding="utf-8")
 
 
@@ -144,19 +153,21 @@ def _hosts(fitted: kernel_residual.KernelResidual, training: KernelTable) -> pd.
     )
 
 
-def fit(folder: Path, work: Path, situation: str, part: str, seed: int) -> str:
+def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes: dict[str, object]) -> str:
     """One fit and its answers, in a process of its own."""
     table = load(folder)
     seen, asked = masks(table.rows, situation, part)
     training, test = table.select(seen), table.select(asked)
-    fitted = kernel_residual.fit(training, (seed,))
+    fitted = kernel_residual.fit(training, (seed,), **changes)
     write(part_file(work, "hosts", situation, part, seed), _hosts(fitted, training))
-    answers = test.rows.assign(pred=fitted.predict(test))
+    answers = test.rows.assign(pred=fitted.predict(test), **described(training, test))
     write(part_file(work, "rows", situation, part, seed), answers.drop(columns="protocol", errors="ignore"))
     return f"{situation} {part}, seed {seed}"
 
 
-def run(table: KernelTable, work: Path, situations: list[str], seeds: int) -> Iterator[tuple[int, int, str]]:
+def run(
+    table: KernelTable, work: Path, situations: Sequence[str], seeds: int, **changes: object
+) -> Iterator[tuple[int, int, str]]:
     """Makes the fits that `work` has no answers of. Yields how many there are of how many, and the last one's name."""
     wanted = [(*cell, seed) for seed in range(seeds) for cell in plan(table.rows, situations)]
     missing = [cell for cell in wanted if not part_file(work, "rows", *cell).is_file()]
@@ -168,6 +179,6 @@ def run(table: KernelTable, work: Path, situations: list[str], seeds: int) -> It
     save(table, folder)
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for made in as_completed([pool.submit(fit, folder, work, *cell) for cell in missing]):
+        for made in as_completed([pool.submit(fit, folder, work, *cell, changes) for cell in missing]):
             done += 1
             yield done, len(wanted), made.result()

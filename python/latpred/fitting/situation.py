@@ -1,0 +1,212 @@
+"""How wide an interval must be in which situation: what a row is asked about, and a law fitted on what others were off.
+
+    half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime), over the typical one
+
+predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latpred.fitting.evaluate import COVERAGE, weighted_quantile
+from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A network is what shares of its roofline the kinds of kernels have: square roots of these, so that two networks are at
+# most sqrt(2) apart. Networks of families left out are mostly 0.1 to 0.4 from the nearest measured one, those of known
+# families below 0.08; residuals grow with the distance and no further beyond this one.
+FAR_NETWORK = 0.4
+SIGNATURE_RADIUS = 0.05  # measured networks closer than this to a kept one are not kept
+SIGNATURE_DIGITS = 3
+FULL_BATCH = 8  # residuals grow below it, over
+SMALL_BATCH_OCTAVES = 3  # so many halvings
+MANY_FAMILIES = 64  # measured on a device by a runtime: those of timm; from there on more of them show nothing
+
+BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 10**9)}
+# Situations are judged one by one, so that each counts alike however many rows it has: a family in one table and band
+# of batches is one unit. The promise is about new families: rows of known ones count half.
+KNOWN_FAMILY_WEIGHT = 0.5
+# A runtime has a width of its own, and a table a factor, as far as families show it: n of them by n / (n + this).
+SHRINKING_FAMILIES = 30
+MIN_FAMILIES = 10
+BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it
+NO_WIDTH = 0.01  # below it a runtime's width is not told from none
+
+OPERATOR_RECIPES = "op:"
+_SMOOTHING = 0.03  # of the quantile loss's kink, in logarithms
+_SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
+_SHRINKAGE = 5e-4
+
+
+def signatures(table: KernelTable) -> np.ndarray:
+    """[N, kinds] of each call."""
+    moved = (table.term("activation_bytes") + table.term("weight_bytes")) / table.term("bandwidth")
+    roofline = np.maximum(table.term("compute"), moved) * table.count
+    kind = table.inputs[:, [COLUMNS.index(f"kind_{name}") for name in KINDS]].argmax(axis=1)[table.input]
+    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
+    shares = np.bincount(call * len(KINDS) + kind, roofline, table.size * len(KINDS)).reshape(-1, len(KINDS))
+    return np.asarray(np.sqrt(shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)))
+
+
+def cover(points: np.ndarray, radius: float = SIGNATURE_RADIUS) -> np.ndarray:
+    """[n, kinds] some of `points` [N, kinds], with every other one within `radius` of them."""
+    points = np.unique(points.round(SIGNATURE_DIGITS), axis=0)
+    squares = (points**2).sum(axis=1)
+    is_open = np.ones(len(points), dtype=bool)
+    kept = []
+    while is_open.any():
+        place = int(np.argmax(is_open))
+        kept.append(place)
+        is_open &= squares + squares[place] - 2 * points @ points[place] > radius**2
+        is_open[place] = False
+    return points[kept]
+
+
+def measured_networks(table: KernelTable) -> np.ndarray:
+    """[n, kinds] what a checkpoint keeps of the networks that it was fitted on."""
+    is_network = ~table.rows.recipe.str.startswith(OPERATOR_RECIPES).to_numpy()
+    return cover(signatures(table.select(is_network)))
+
+
+def measured_families(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """For each device and runtime how many families of whole networks `rows` have."""
+    networks = rows[~rows.recipe.str.startswith(OPERATOR_RECIPES)]
+    found: dict[str, dict[str, int]] = {}
+    for (device, runtime), count in networks.groupby(["device", "runtime"]).family.nunique().items():
+        found.setdefault(device, {})[runtime] = int(count)
+    return found
+
+
+def distance(asked: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """[N] of each signature to the nearest measured one."""
+    from scipy.spatial import cKDTree
+
+    found, _ = cKDTree(measured).query(asked)
+    return np.asarray(found)
+
+
+def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]:
+    """Columns that rows left out need: how new they are to a fit on `training`, and how much it saw of their table."""
+    families = measured_families(training.rows)
+    keys = zip(test.rows.device, test.rows.runtime, strict=True)
+    return {
+        "distance": distance(signatures(test), measured_networks(training)),
+        "families": np.array([families.get(device, {}).get(runtime, 0) for device, runtime in keys]),
+    }
+
+
+def _octaves(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
+    return np.asarray(np.maximum(0.0, np.log2(larger / smaller)))
+
+
+def exponents(rows: pd.DataFrame, is_known: bool) -> np.ndarray:
+    """[N, 4] ones, novelty, smallness of the batch, scarcity of families. Batches are within the measured range."""
+    batch = rows.batch.to_numpy(dtype=float)
+    scarcity = np.log(MANY_FAMILIES / np.maximum(rows.families.to_numpy(dtype=float), 1)) / np.log(MANY_FAMILIES)
+    return np.stack(
+        [
+            np.ones(len(rows)),
+            np.minimum(rows.distance.to_numpy(dtype=float) / FAR_NETWORK, 1),
+            np.minimum(_octaves(np.asarray(float(FULL_BATCH)), batch) / SMALL_BATCH_OCTAVES, 1),
+            np.maximum(scarcity, 0) if is_known else np.zeros(len(rows)),
+        ],
+        axis=1,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """Half-widths over the typical one."""
+
+    near: float
+    new: float
+    small: float
+    few: float
+    runtimes: Mapping[str, float]
+    tables: Mapping[tuple[str, str], float]  # by device and runtime
+
+    def relative(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
+        """[N] of `rows`, on devices that were measured or not."""
+        logarithms = np.log([self.near, self.new, self.small, self.few])
+        of_network = np.exp(exponents(rows, is_known) @ logarithms)
+        of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float)
+        width = np.hypot(of_network, of_runtime)
+        if not is_known:
+            return np.asarray(width)
+        keys = zip(rows.device, rows.runtime, strict=True)
+        return np.asarray(width * [self.tables.get(key, 1.0) for key in keys])
+
+    def scaled(self, factor: float) -> Law:
+        """All widths times `factor`."""
+        runtimes = {name: width * factor for name, width in self.runtimes.items()}
+        return dataclasses.replace(self, near=self.near * factor, runtimes=runtimes)
+
+
+FLAT = Law(1.0, 1.0, 1.0, 1.0, {}, {})
+
+
+def _bands(batch: pd.Series) -> np.ndarray:
+    edges = [most for _, most in BANDS.values()]
+    return np.asarray(np.searchsorted(edges, batch.to_numpy()))
+
+
+def units(rows: pd.DataFrame, is_known_family: np.ndarray) -> np.ndarray:
+    """[N] weights: every family in a table and band of batches alike."""
+    table = rows.device + "|" + rows.runtime + "|" + rows.family
+    unit = table + "|" + _bands(rows.batch).astype(str) + "|" + is_known_family.astype(str)
+    return np.asarray(np.where(is_known_family, KNOWN_FAMILY_WEIGHT, 1.0) / unit.map(unit.value_counts()))
+
+
+def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law:
+    """The quantile regression of `off` [N], in logarithms and held to no effect."""
+    from scipy.optimize import minimize
+
+    families = rows.groupby("runtime").family.nunique()
+    runtimes = [name for name, count in families.items() if name != BASE_RUNTIME and count >= MIN_FAMILIES]
+    columns = exponents(rows, is_known=True)
+    is_runtime = np.stack([rows.runtime == name for name in runtimes] or [np.zeros(len(rows))], axis=1).astype(float)
+    size, weights = columns.shape[1], weights / weights.sum()
+    log_off = np.log(np.maximum(off, _SMALLEST_RESIDUAL))
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        squared = np.exp(2 * (columns @ parameters[:size]))
+        of_runtimes = is_runtime * np.exp(2 * parameters[size:])
+        total = squared + of_runtimes.sum(axis=1)
+        above = log_off - 0.5 * np.log(total)
+        value = weights @ (_SMOOTHING * np.logaddexp(0, above / _SMOOTHING) - (1 - COVERAGE) * above)
+        slope = weights * (0.5 * (1 + np.tanh(above / _SMOOTHING / 2)) - (1 - COVERAGE)) / total
+        of_columns = -(columns * (squared * slope)[:, None]).sum(axis=0)
+        held = _SHRINKAGE * parameters[1:size]
+        of_columns[1:] += 2 * held
+        return value + held @ parameters[1:size], np.append(of_columns, -(of_runtimes * slope[:, None]).sum(axis=0))
+
+    typical = np.log(weighted_quantile(off, weights, COVERAGE))
+    start = np.concatenate([[typical], np.full(size - 1, 0.3), np.full(is_runtime.shape[1], typical - 1)])
+    bounds = [(None, None)] + [(0, None)] * (size - 1) + [(np.log(NO_WIDTH) - 1, None)] * is_runtime.shape[1]
+    found = np.exp(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    near, new, small, few = (float(value) for value in found[:size])
+    widths = {name: float(width) for name, width in zip(runtimes, found[size:], strict=False) if width > NO_WIDTH}
+    return Law(near, new, small, few, widths, {})
+
+
+def fit_law(rows: pd.DataFrame, off: np.ndarray, is_known_family: np.ndarray) -> Law:
+    """In logarithms of latency, from what `rows` [N] of measured devices were `off`: regressed on the situation, then
+    scaled so that it covers as often as asked, and each table as far as its families can tell."""
+    weights = units(rows, is_known_family)
+    law = _fit_widths(rows, off, weights)
+    law = law.scaled(weighted_quantile(off / law.relative(rows, is_known=True), weights, COVERAGE))
+    ratio = off / law.relative(rows, is_known=True)
+    tables = {}
+    for (device, runtime), places in rows.groupby(["device", "runtime"]).indices.items():
+        count = rows.family.iloc[places].nunique()
+        if count >= MIN_FAMILIES:
+            of_table = weighted_quantile(ratio[places], weights[places], COVERAGE)
+            tables[str(device), str(runtime)] = float(of_table ** (count / (count + SHRINKING_FAMILIES)))
+    return dataclasses.replace(law, tables=tables)

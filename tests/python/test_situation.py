@@ -1,0 +1,143 @@
+"""Widths by situation: the law finds what made residuals, and C++ answers with the widths that it was fitted for."""
+
+import math
+
+import numpy as np
+import pytest
+from latpred import GraphBuilder, _core
+from latpred.datasets import recipe
+from latpred.fitting import checkpoint, conformal, kernel_terms, measurements, ship, situation
+from latpred.fitting.evaluate import Term
+from latpred.fitting.situation import FLAT, Law
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("scipy")
+
+LAW = Law(near=0.1, new=3.0, small=2.0, few=2.5, runtimes={"compiled": 0.15}, tables={})
+DEVICES = ("RTX 3090", "RTX 4090", "T4")
+
+
+def asked(count=4000, seed=0):
+    random = np.random.default_rng(seed)
+    device = random.choice(DEVICES, size=count)
+    return pd.DataFrame(
+        {
+            "device": device,
+            "runtime": random.choice(["eager", "compiled"], size=count),
+            "family": random.choice([f"timm-{index}" for index in range(80)], size=count),
+            "batch": random.choice([1, 4, 64], size=count),
+            "distance": random.uniform(0, 0.5, size=count),
+            "families": np.where(device == "T4", 4, 80),
+        }
+    )
+
+
+def residuals(rows, law, seed=1):
+    """80 % of their magnitudes are below the law's width."""
+    normal = np.abs(np.random.default_rng(seed).standard_normal(len(rows)))
+    return law.relative(rows, is_known=True) * normal / 1.2816
+
+
+def test_the_law_that_made_the_residuals_is_found():
+    rows = asked()
+    found = situation.fit_law(rows, residuals(rows, LAW), np.zeros(len(rows), dtype=bool))
+    assert found.near == pytest.approx(LAW.near, rel=0.15)
+    assert found.new == pytest.approx(LAW.new, rel=0.15)
+    assert found.small == pytest.approx(LAW.small, rel=0.15)
+    assert found.few == pytest.approx(LAW.few, rel=0.15)
+    assert found.runtimes["compiled"] == pytest.approx(LAW.runtimes["compiled"], rel=0.15)
+    assert all(factor == pytest.approx(1.0, abs=0.12) for factor in found.tables.values())
+
+
+def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
+    rows = asked()
+    law = Law(0.1, 3.0, 2.0, 2.5, {"compiled": 0.15}, {("RTX 4090", "eager"): 1.4})
+    found = situation.fit_law(rows, residuals(rows, law), np.zeros(len(rows), dtype=bool))
+    assert found.tables["RTX 4090", "eager"] > 1.1
+    fresh = asked(seed=2)
+    inside = residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True)
+    assert inside.mean() == pytest.approx(0.8, abs=0.02)
+    for column in ("device", "runtime", "batch"):
+        for name, of_name in pd.Series(inside).groupby(fresh[column]):
+            assert of_name.mean() == pytest.approx(0.8, abs=0.06), name
+    # Residuals that shrink where they should grow: the law stays flat there.
+    opposite = residuals(rows, Law(0.3, 0.3, 0.5, 0.5, {}, {}))
+    held = situation.fit_law(rows, opposite, np.zeros(len(rows), dtype=bool))
+    assert min(held.new, held.small, held.few) >= 1.0
+
+
+def test_tables_of_few_families_have_no_factor_of_their_own():
+    rows = asked().assign(family=lambda rows: np.where(rows.device == "T4", "timm-1", rows.family))
+    found = situation.fit_law(rows, residuals(rows, LAW), np.zeros(len(rows), dtype=bool))
+    assert {device for device, _ in found.tables} == {"RTX 3090", "RTX 4090"}
+
+
+def test_a_family_counts_once_in_a_table_and_band_and_known_ones_half():
+    rows = asked(4).assign(device="T4", runtime="eager", family=["a", "a", "b", "b"], batch=[2, 31, 64, 64])
+    np.testing.assert_allclose(situation.units(rows, np.array([False, False, False, True])), [0.5, 0.5, 1.0, 0.5])
+
+
+def test_unknown_devices_have_no_scarcity_and_no_table():
+    rows = asked(3).assign(device="T4", runtime="eager", batch=64, distance=0.0, families=1)
+    law = Law(0.5, 3.0, 2.0, 4.0, {}, {("T4", "eager"): 1.5})
+    np.testing.assert_allclose(law.relative(rows, is_known=True), 3.0)
+    np.testing.assert_allclose(law.relative(rows, is_known=False), 0.5)
+    np.testing.assert_allclose(FLAT.relative(rows, is_known=True), 1.0)
+
+
+def test_cover_leaves_nobody_far():
+    points = np.abs(np.random.default_rng(0).standard_normal((500, 5)))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    kept = situation.cover(points, radius=0.2)
+    assert len(kept) < 250
+    assert situation.distance(points, kept).max() <= 0.2 + 1e-3 * math.sqrt(5)
+    np.testing.assert_allclose(situation.distance(kept, kept), 0)
+
+
+def built(text, batch):
+    net = GraphBuilder()
+    recipe.build(net, recipe.parse(text))
+    return net.build(batch)
+
+
+def test_cpp_answers_with_the_width_of_the_law(tmp_path):
+    rows = measurements.load().groupby(["device", "family"]).head(2)
+    rows = rows[rows.runtime == "eager"].iloc[::7].reset_index(drop=True)
+    table = kernel_terms.lower(rows, built)
+    manifest, arrays = checkpoint.read(ship.checkpoint_path("analytic"))
+    known, unknown = sorted(set(rows.device))[::2], sorted(set(rows.device))[1::2]
+    measured = situation.cover(situation.signatures(table)[::3], radius=0.1)
+    law = Law(0.6, 3.0, 2.0, 2.5, {"eager": 0.3}, {(known[0], "eager"): 1.4})
+    terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
+    terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
+    terms |= {"host_sd": Term(0.3, "d")}
+    intervals = conformal.Intervals(terms, law, "made")
+    families = {known[0]: {"eager": 3}, known[1]: {"eager": 100}}
+    manifest |= intervals.manifest()
+    manifest["evidence"] |= {"devices": known, "families": families, "smallest_batch": 1, "largest_batch": 10**9}
+    (tmp_path / "predictors").mkdir()
+    path = tmp_path / "predictors" / "analytic.safetensors"
+    checkpoint.write(path, manifest, arrays | {"network_signatures": measured})
+    session = _core.Session(str(tmp_path))
+
+    found, latency_s = [], []
+    for row in table.rows.itertuples():
+        request = _core.PredictRequest(
+            device=row.device, runtime=row.runtime, precision=row.precision, predictor="analytic"
+        )
+        answer = session.predict(built(row.recipe, int(row.batch)), request)
+        found.append(math.log(answer.latency_interval_s[1] / answer.latency_s))
+        latency_s.append(answer.latency_s)
+    asked_rows = table.rows.assign(
+        pred=latency_s,
+        distance=situation.distance(situation.signatures(table), measured),
+        families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
+    )
+    asked_rows["waiting"] = conformal.waiting(asked_rows)
+    is_known = asked_rows.device.isin(known).to_numpy()
+    assert set(asked_rows.device[~is_known]) == set(unknown)
+    expected = np.where(
+        is_known, intervals.half_width(asked_rows, is_known=True), intervals.half_width(asked_rows, is_known=False)
+    )
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+    assert np.ptp(expected) > 0.1
