@@ -10,11 +10,21 @@ namespace latpred {
 // A library of the driver: looked for when it is needed, never linked, so that one build runs with and without a GPU.
 class FoundLibrary {
  public:
-  // Throws ProfilerError where `path` cannot be opened; `what` and `advice` are parts of its sentence.
-  FoundLibrary(const std::string& path, const std::string& what, const std::string& advice);
+  // What it is, and what to do where it is missing: parts of a sentence.
+  struct Words {
+    const char* what;
+    const char* advice;
+  };
+
+  // Throws ProfilerError where `path` cannot be opened.
+  FoundLibrary(const std::string& path, const Words& words);
   virtual ~FoundLibrary() = default;
   FoundLibrary(const FoundLibrary&) = delete;
   FoundLibrary& operator=(const FoundLibrary&) = delete;
+
+  // The sentence of the constructor's error, empty where there is none. A process's first exception costs milliseconds,
+  // this does not.
+  [[nodiscard]] static std::string missing_reason(const std::string& path, const Words& words);
 
   // Null where the library has no such symbol.
   [[nodiscard]] void* find(const char* symbol) const noexcept;
@@ -25,7 +35,7 @@ class FoundLibrary {
 
  private:
   std::string path_;
-  std::string what_;
+  Words words_;
   std::unique_ptr<void, int (*)(void*)> handle_;
 };
 

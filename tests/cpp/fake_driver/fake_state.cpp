@@ -175,3 +175,10 @@ FAKE_API FakeDriver* fake_driver() {
   (void)is_new;
   return &fake::state().control;
 }
+
+// For Python's tests, which know no struct.
+FAKE_API void fake_reset() { fake::reset(); }
+FAKE_API int fake_enqueue(void* stream, double seconds) { return fake::enqueue(stream, seconds); }
+FAKE_API void* fake_make_stream(int device) { return fake::make_stream(device); }
+FAKE_API void fake_fail(const char* function, int code, int times) { fake::fail(function, code, times); }
+FAKE_API int fake_misuses() { return fake::state().control.misuses; }

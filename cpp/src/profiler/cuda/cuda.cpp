@@ -48,6 +48,8 @@ bool has_context(const cuda::Driver& driver, cuda::Ordinal device) {
 }  // namespace
 
 std::string cuda_unavailable_reason(const CudaLibraries& libraries) {
+  std::string missing = cuda::Driver::missing_reason(libraries.driver, cuda::Driver::kWords);
+  if (!missing.empty()) return missing;
   try {
     (void)cuda::open_driver(libraries.driver);
     return "";

@@ -44,10 +44,7 @@ const char* advice(int code) {
 
 }  // namespace
 
-Driver::Driver(const std::string& path)
-    : FoundLibrary(path, "NVIDIA's CUDA driver",
-                   "install the driver, or give the container access to the GPU; without one latpred predicts GPUs "
-                   "but measures the CPU only") {}
+Driver::Driver(const std::string& path) : FoundLibrary(path, kWords) {}
 
 void Driver::fail(const char* function, int code) const {
   const char* name = nullptr;

@@ -11,6 +11,11 @@ namespace latpred::cuda {
 // The CUDA driver. Members carry NVIDIA's names, so that NVIDIA's manual is theirs; the string is the symbol that the
 // C header's macros stand for, which is not always the same.
 struct Driver : FoundLibrary {
+  static constexpr Words kWords{
+      "NVIDIA's CUDA driver",
+      "install the driver, or give the container access to the GPU; without one latpred predicts GPUs but measures the "
+      "CPU only"};
+
   explicit Driver(const std::string& path);
   [[noreturn]] void fail(const char* function, int code) const override;
 

@@ -57,9 +57,7 @@ std::optional<double> scaled(std::optional<unsigned int> value, double unit) {
 
 }  // namespace
 
-Library::Library(const std::string& path)
-    : FoundLibrary(path, "NVIDIA's management library (NVML)",
-                   "it comes with the driver; without it there are no clocks, no energy and no memory of processes") {
+Library::Library(const std::string& path) : FoundLibrary(path, kWords) {
   nvmlErrorString = reinterpret_cast<const char* (*)(int)>(find("nvmlErrorString"));
   if (nvmlErrorString == nullptr) fail_missing("nvmlErrorString", nullptr);
   nvmlInit();

@@ -30,6 +30,10 @@ struct ProcessInfo {
 
 // NVIDIA's management library. Members carry NVIDIA's names.
 struct Library : FoundLibrary {
+  static constexpr Words kWords{
+      "NVIDIA's management library (NVML)",
+      "it comes with the driver; without it there are no clocks, no energy and no memory of processes"};
+
   explicit Library(const std::string& path);
   ~Library() override;
   [[noreturn]] void fail(const char* function, int code) const override;
