@@ -1,0 +1,213 @@
+"""ONNX files made ready to run: every node with a name of its own, every size a number, weights that are not zero."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latpred import _core
+from latpred.datasets import recipe
+from latpred.errors import InvalidArgumentError
+from latpred.export_onnx import OWN_DOMAIN, to_onnx
+from latpred.inputs import InputSize, parse_inputs
+from latpred.optional import need
+from latpred.workloads.sources import onnx_path, recipe_of
+from latpred.workloads.workload import Setting
+
+_LARGEST_MESSAGE = 1 << 30  # protobuf ends at 2 GiB; weights beyond this go to a file beside
+_SEED = 0
+_WITHOUT_WEIGHTS = "latpred"  # the producer whose files hold a ConstantOfShape for each weight
+_MADE_FROM_NOTHING = {"Constant", "ConstantOfShape", "RandomNormal", "RandomUniform"}
+
+_INTEGER_KINDS = "iub"  # of NumPy
+
+# Inputs of BatchNormalization: scale and variance are positive.
+_SCALE, _VARIANCE = 1, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class FileNode:
+    """A node of the file that moves data: what depends on no input of the network is left out."""
+
+    index: int
+    name: str  # in the file that was handed over
+    unique_name: str  # in the file that runs: letters, digits and underscores
+    operator: str
+    inputs: tuple[str, ...]  # tensors
+    outputs: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedFile:
+    """What runs."""
+
+    path: Path
+    nodes: tuple[FileNode, ...]
+    inputs: Mapping[str, tuple[str, tuple[int, ...]]]  # name -> type of NumPy, shape
+    outputs: tuple[str, ...]
+
+
+def prepare(setting: Setting, folder: Path) -> PreparedFile:
+    """Writes the source of the setting into `folder`."""
+    onnx = need("onnx", "onnx", "running ONNX files")
+    given = onnx_path(setting.source)
+    if given is None:
+        given = folder / "recipe.onnx"
+        net = _core.GraphBuilder()
+        recipe.build(net, recipe_of(setting.source))
+        to_onnx(net.build(setting.batch), given)
+        setting = dataclasses.replace(setting, input=None)
+    try:
+        model = onnx.load(given)
+    except Exception as error:
+        raise InvalidArgumentError(f"'{given}' is no ONNX file that can be read: {error}", path=str(given)) from error
+    if model.producer_name == _WITHOUT_WEIGHTS:
+        _to_standard(onnx, model, given)
+        _draw_weights(onnx, model)
+    inputs = _fix_sizes(onnx, model, setting)
+    nodes = _rename(model)
+    path = folder / "network.onnx"
+    is_large = model.ByteSize() > _LARGEST_MESSAGE
+    onnx.save(model, path, **({"save_as_external_data": True, "location": "network.weights"} if is_large else {}))
+    return PreparedFile(path, nodes, inputs, tuple(output.name for output in model.graph.output))
+
+
+def example(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Random numbers, and ones of an integer type: a token and a mask that every network takes."""
+    if np.dtype(dtype).kind in _INTEGER_KINDS:
+        return np.ones(shape, dtype)
+    return random.standard_normal(shape).astype(dtype)
+
+
+def _to_standard(onnx: Any, model: Any, path: Path) -> None:
+    """Dense layers, which ONNX has no operator for, as exporters write them."""
+    known = [*model.graph.input, *model.graph.value_info]
+    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in known}
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    for node in nodes:
+        if node.domain != OWN_DOMAIN:
+            model.graph.node.append(node)
+        elif node.op_type == "Linear":
+            model.graph.node.extend(_dense(onnx, node, ranks.get(node.input[0])))
+        else:
+            raise InvalidArgumentError(
+                f"'{path.name}': ONNX has no operator for node '{node.name}' ({node.op_type}), so that no runtime of "
+                "ONNX files runs it",
+                node=node.name,
+            )
+
+
+def _dense(onnx: Any, node: Any, rank: int | None) -> list[Any]:
+    output = node.output[0]
+    if rank == 2:
+        return [onnx.helper.make_node("Gemm", node.input, [output], name=node.name, transB=1)]
+    x, weight, *bias = node.input
+    product = f"{output}_product" if bias else output
+    made = [
+        onnx.helper.make_node("Transpose", [weight], [f"{output}_weight"], perm=[1, 0]),
+        onnx.helper.make_node("MatMul", [x, f"{output}_weight"], [product], name=node.name),
+    ]
+    return [*made, onnx.helper.make_node("Add", [product, *bias], [output])] if bias else made
+
+
+def _draw_weights(onnx: Any, model: Any) -> None:
+    """Random numbers in the place of zeros, which a runtime might compute in advance."""
+    random = np.random.default_rng(_SEED)
+    shapes = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    positive = {
+        node.input[index]
+        for node in model.graph.node
+        if node.op_type == "BatchNormalization"
+        for index in (_SCALE, _VARIANCE)
+    }
+    kept = []
+    for node in model.graph.node:
+        if node.op_type != "ConstantOfShape" or node.input[0] not in shapes:
+            kept.append(node)
+            continue
+        shape = tuple(int(size) for size in shapes[node.input[0]])
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(node.attribute[0].t.data_type)
+        if node.output[0] in positive:
+            values = random.uniform(0.5, 1.5, shape)
+        else:
+            fan_in = max(1, math.prod(shape[1:]))
+            values = random.standard_normal(shape, dtype=np.float32) * math.sqrt(2 / fan_in)  # He's: nothing overflows
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values.astype(dtype), node.output[0]))
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+
+
+def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Writes the batch and input= into the file's inputs; what it says of other tensors is derived again."""
+    graph = model.graph
+    stored = {tensor.name for tensor in graph.initializer}
+    only, named = parse_inputs(setting.input or None)
+    inputs = [value for value in graph.input if value.name not in stored]
+    if only is not None and len(inputs) != 1:
+        names = ", ".join(value.name for value in inputs)
+        raise InvalidArgumentError(f"input={setting.input!r} is one input, the file has {names}: give a mapping")
+    unknown = set(named) - {value.name for value in inputs}
+    if unknown:
+        raise InvalidArgumentError(
+            f"input= names '{sorted(unknown)[0]}'; inputs of the file: {', '.join(value.name for value in inputs)}"
+        )
+    found = {}
+    for value in inputs:
+        tensor = value.type.tensor_type
+        shape = _shape(value, only or named.get(value.name), setting)
+        del tensor.shape.dim[:]
+        for size in shape:
+            tensor.shape.dim.add().dim_value = size
+        found[value.name] = (str(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)), shape)
+    del graph.value_info[:]
+    for value in graph.output:
+        for dimension in value.type.tensor_type.shape.dim:
+            dimension.Clear()
+    return found
+
+
+def _shape(value: Any, given: InputSize | None, setting: Setting) -> tuple[int, ...]:
+    """The file's sizes with the batch in front; `given` says the others where they are open."""
+    declared = [dimension.dim_value if dimension.HasField("dim_value") else None
+                for dimension in value.type.tensor_type.shape.dim]  # fmt: skip
+    if not declared:
+        return ()
+    sizes = declared[1:] if given is None else given[0]
+    if len(sizes) != len(declared) - 1 or None in sizes:
+        shown = ", ".join("?" if size is None else str(size) for size in declared)
+        raise InvalidArgumentError(
+            f"input '{value.name}' of the file is [{shown}]; say its sizes without the batch by input=, got "
+            f"{setting.input!r}"
+        )
+    return (setting.batch, *(int(size) for size in sizes if size is not None))
+
+
+def _rename(model: Any) -> tuple[FileNode, ...]:
+    """Gives each node a name that every runtime keeps whole, and lists those that move data."""
+    moving = {value.name for value in model.graph.input} - {tensor.name for tensor in model.graph.initializer}
+    nodes = []
+    for index, node in enumerate(model.graph.node):
+        name, node.name = node.name, f"n{index:05d}_{node.op_type}"
+        if node.op_type in _MADE_FROM_NOTHING or not moving.intersection(_read_by(node)):
+            continue
+        if node.op_type == "Shape":
+            continue  # every size is a number
+        moving.update(node.output)
+        nodes.append(FileNode(index, name, node.name, node.op_type, tuple(_read_by(node)), tuple(node.output)))
+    return tuple(nodes)
+
+
+def _read_by(node: Any) -> list[str]:
+    """Tensors that it reads, those that its subgraphs take from outside among them."""
+    names = [name for name in node.input if name]
+    for attribute in node.attribute:
+        for body in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+            made = {name for inner in body.node for name in inner.output} | {value.name for value in body.input}
+            names += [name for inner in body.node for name in _read_by(inner) if name not in made]
+    return names

@@ -1,0 +1,99 @@
+"""What a source yields: its kind, and a PyTorch module where the kind has one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from latpred.datasets import cnn, fnn
+from latpred.datasets.recipe import Recipe, parse
+from latpred.errors import InvalidArgumentError
+from latpred.optional import need
+from latpred.workloads.workload import Setting
+
+ONNX_SUFFIX = ".onnx"
+
+
+def is_module(source: Any) -> bool:
+    """Whether it is a live torch.nn.Module; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, torch.nn.Module)
+
+
+def onnx_path(source: Any) -> Path | None:
+    """The file, where the source is the path of one."""
+    if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith(ONNX_SUFFIX):
+        return None
+    path = Path(source)
+    if not path.is_file():
+        raise InvalidArgumentError(f"there is no file '{path}'", path=str(path))
+    return path
+
+
+def recipe_of(source: Any) -> Recipe:
+    """The recipe that the source is."""
+    if not isinstance(source, (str, Recipe)):
+        raise InvalidArgumentError(
+            f"a workload is opened from a recipe ('fnn:16-128-1'), the path of an ONNX file or a torch.nn.Module; got "
+            f"{type(source).__name__}"
+        )
+    return parse(source) if isinstance(source, str) else source
+
+
+def module_of(setting: Setting) -> tuple[Any, Any]:
+    """A torch.nn.Module and its input=."""
+    if is_module(setting.source):
+        return setting.source, setting.input
+    recipe = recipe_of(setting.source)
+    make = MODULES.get(recipe.kind)
+    if make is None:
+        raise InvalidArgumentError(
+            f"recipe '{recipe}': no PyTorch module is built from kind '{recipe.kind}'; valid: {', '.join(MODULES)}, or "
+            "a module itself",
+            valid=list(MODULES),
+        )
+    module, sizes = make(recipe)
+    return module, sizes if setting.input is None else setting.input
+
+
+def _dense(recipe: Recipe) -> tuple[Any, Any]:
+    nn = need("torch.nn", "torch", "running PyTorch modules")
+    widths = fnn.widths_of(recipe)
+    return _with_relu_between([nn.Linear(*pair) for pair in itertools.pairwise(widths)]), widths[:1]
+
+
+def _convolutional(recipe: Recipe) -> tuple[Any, Any]:
+    nn = need("torch.nn", "torch", "running PyTorch modules")
+    channels, size = cnn.sizes_of(recipe)
+    layers = [
+        nn.Conv2d(*pair, cnn.WINDOW, stride=cnn.STRIDE, padding=cnn.PADDING) for pair in itertools.pairwise(channels)
+    ]
+    return _with_relu_between(layers), (channels[0], size, size)
+
+
+def _with_relu_between(layers: list[Any]) -> Any:
+    nn = need("torch.nn", "torch", "running PyTorch modules")
+    parts = [part for layer in layers for part in (nn.ReLU(inplace=True), layer)]
+    return nn.Sequential(*parts[1:])
+
+
+def _timm(recipe: Recipe) -> tuple[Any, Any]:
+    """ "timm:resnet50@224": random weights."""
+    timm = need("timm", "architectures", "running networks of timm")
+    name, _, size = recipe.name.partition("@")
+    module = timm.create_model(name, pretrained=False)
+    if not size:
+        return module, module.default_cfg["input_size"]
+    return module, (module.default_cfg["input_size"][0], int(size), int(size))
+
+
+# Recipes of modules, by kind.
+MODULES: dict[str, Callable[[Recipe], tuple[Any, Any]]] = {
+    fnn.KIND: _dense,
+    cnn.KIND: _convolutional,
+    "timm": _timm,
+}
