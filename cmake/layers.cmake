@@ -1,13 +1,17 @@
 # latpred_layer(readers DEPENDS shapes SOURCES wire.cpp onnx.cpp TESTS wire onnx)
 #
 # One library for each folder under cpp/src: it sees the public headers, its own folder, and links the layers to its
-# left only. TESTS are stems of tests/cpp/<stem>_test.cpp; they make one program, test_<layer>. LIBRARIES are not ours.
+# left only. SMALL: compiled for size, which is fast enough there and keeps the wheel small. TESTS are stems of
+# tests/cpp/<stem>_test.cpp; they make one program, test_<layer>. LIBRARIES are not ours.
 function(latpred_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;SOURCES;TESTS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SMALL" "" "DEPENDS;SOURCES;TESTS;LIBRARIES" ${ARGN})
   add_library(latpred_${name} STATIC ${arg_SOURCES})
   target_include_directories(latpred_${name} PUBLIC ${PROJECT_SOURCE_DIR}/cpp/include ${PROJECT_SOURCE_DIR}/cpp/src)
   list(TRANSFORM arg_DEPENDS PREPEND latpred_)
   target_link_libraries(latpred_${name} PUBLIC latpred_options ${arg_DEPENDS} ${arg_LIBRARIES})
+  if(arg_SMALL)
+    target_compile_options(latpred_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
   if(LATPRED_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TESTS PREPEND ${PROJECT_SOURCE_DIR}/tests/cpp/)
     list(TRANSFORM arg_TESTS APPEND _test.cpp)

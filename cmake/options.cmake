@@ -21,6 +21,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(latpred_options INTERFACE -Wno-restrict)
 endif()
 target_link_libraries(latpred_options INTERFACE Threads::Threads)
+# What nothing calls stays out of the modules.
+target_compile_options(latpred_options INTERFACE $<$<CONFIG:Release>:-ffunction-sections -fdata-sections>)
+target_link_options(latpred_options INTERFACE $<$<CONFIG:Release>:-Wl,--gc-sections>)
 
 if(LATPRED_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
   message(FATAL_ERROR "LATPRED_FUZZ needs clang, found ${CMAKE_CXX_COMPILER_ID}: cmake --preset fuzz")
