@@ -24,7 +24,7 @@ class Learner(Protocol):
         ...
 
     def predict(self, nets: Nets) -> np.ndarray:
-        """[G] seconds, positive."""
+        """[G] seconds; a straight line may go below zero."""
         ...
 
     def state(self) -> Arrays:

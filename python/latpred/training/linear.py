@@ -15,7 +15,6 @@ class Linear:
     def __init__(self, column: str) -> None:
         self._column = column  # of Nets: "weights" or "units"
         self._coefficients = np.zeros(MOST_NODES + 1)
-        self._least_s = 0.0  # no answer is below the fastest measured net: a straight line goes below zero
 
     def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
         """The whole fit; the mean squared error."""
@@ -23,12 +22,11 @@ class Linear:
         # Weight counts span eight orders of magnitude: in units of each column's largest the solver sees all of them.
         scale = np.maximum(np.abs(inputs).max(axis=0), 1.0)
         self._coefficients = np.linalg.lstsq(inputs / scale, latency_s, rcond=None)[0] / scale
-        self._least_s = float(latency_s.min())
         return float(np.mean((inputs @ self._coefficients - latency_s) ** 2))
 
     def predict(self, nets: Nets) -> np.ndarray:
         """[G] seconds."""
-        return np.maximum(self._inputs(nets) @ self._coefficients, self._least_s)
+        return np.asarray(self._inputs(nets) @ self._coefficients)
 
     def _inputs(self, nets: Nets) -> np.ndarray:
         """[G, nodes + 1] the column of each node, and a one."""
@@ -42,12 +40,11 @@ class Linear:
 
     def arrays(self) -> Arrays:
         """The coefficients."""
-        return {"coefficients": self._coefficients, "least_s": np.array([self._least_s])}
+        return {"coefficients": self._coefficients}
 
     def load_arrays(self, arrays: Arrays) -> None:
         """The same back."""
         self._coefficients = arrays["coefficients"]
-        self._least_s = float(arrays["least_s"][0])
 
     state = arrays
     load_state = load_arrays

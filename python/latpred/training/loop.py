@@ -100,12 +100,14 @@ def _epochs(
     asked: dict[str, Any], is_shown: bool,
 ) -> None:  # fmt: skip
     nets, latency_s = part["train"].nets, part["train"].latency_s
+    least_s = latency_s.min()
     validation = part["validation"]
     error_of = VALIDATION_ERRORS[row.chosen_by]
     with progress(row.name, epochs, state.epochs_done, is_shown) as show:
         while state.epochs_done < epochs and not _is_stuck(row, state):
             loss = learner.fit_epoch(nets, latency_s)
-            error = error_of(learner.predict(validation.nets), validation.latency_s)
+            predicted_s = np.maximum(learner.predict(validation.nets), least_s)
+            error = error_of(predicted_s, validation.latency_s)
             if not (math.isfinite(loss) and math.isfinite(error)):
                 raise CheckpointError(
                     f"training of '{row.name}' diverged in epoch {state.epochs_done + 1}: loss {loss}, validation "
@@ -170,7 +172,12 @@ def _findings(
 ) -> dict[str, Any]:
     training, validation, test = (part[name] for name in fnn.PARTS)
     lengths = training.nets.lengths
-    edges_s, half_widths = interval_widths(learner.predict(validation.nets), validation.latency_s)
+    least_s = float(training.latency_s.min())
+
+    def predict(measured: MeasuredNets) -> np.ndarray:
+        return np.asarray(np.maximum(learner.predict(measured.nets), least_s))
+
+    edges_s, half_widths = interval_widths(predict(validation), validation.latency_s)
     return {
         "max_nodes": row.max_nodes,
         "epochs_done": state.epochs_done,
@@ -182,15 +189,14 @@ def _findings(
             "least_nodes": int(lengths.min()),
             "most_nodes": int(lengths.max()),
             "most_units": int(training.nets.units.max()),
+            "least_s": least_s,
         },
         "interval": {
             "edges_s": edges_s,
             "log_half_width": half_widths,
             "source": f"validation nets: {COVERAGE:.0%} of them lie within",
         },
-        "errors": [
-            line.to_dict() for line in by_band(learner.predict(test.nets), test.latency_s, test.nets.weight_bytes())
-        ]
+        "errors": [line.to_dict() for line in by_band(predict(test), test.latency_s, test.nets.weight_bytes())]
         if len(test)
         else [],
         "noise_floor": [line.to_dict() for line in noise_floor(measured)],

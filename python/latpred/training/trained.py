@@ -64,13 +64,13 @@ class Trained:
         return list(self.manifest["history"])
 
     def predict_nets(self, nets: fnn.Nets) -> np.ndarray:
-        """[G] seconds."""
+        """[G] seconds; none below the fastest net of the training, where a straight line would go below zero."""
         most = self.manifest["max_nodes"]
         if most is not None and nets.lengths.max(initial=0) > most:
             raise InvalidArgumentError(
                 f"a net has {int(nets.lengths.max())} nodes, predictor '{self.name}' takes at most {most}"
             )
-        return np.asarray(self._learner.predict(nets))
+        return np.asarray(np.maximum(self._learner.predict(nets), self.manifest["trained_on"]["least_s"]))
 
     def attention(self, nets: fnn.Nets) -> np.ndarray:
         """[G, blocks, heads, N, N]: how much each node (row) attends to each other; transformers have it."""
