@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from latpred.campaign.spec import FIRST_RUN
 from latpred.datasets import fnn, measured_nets
 from latpred.datasets.rows import Row, to_table
 from latpred.errors import InvalidArgumentError
@@ -18,6 +19,7 @@ pytest.importorskip("pyarrow")
 def rows_of(measured):
     """As a campaign writes them."""
     fields = dataclasses.asdict(measured.conditions)
+    threads = fields.pop("threads")
     rows = []
     for place, recipe in enumerate(measured.recipes):
         row = Row(
@@ -30,12 +32,15 @@ def rows_of(measured):
         )
         protocol = row.protocol
         rows.append(row)
-        first = dataclasses.replace(row, protocol=protocol + measured_nets.FIRST_RUN)
+        first = dataclasses.replace(row, protocol=protocol + FIRST_RUN)
         rows.append(dataclasses.replace(first, value=measured.first_run_s[place], noise=None))
-        if np.isfinite(measured.again_s[place]):
-            again = dataclasses.replace(row, protocol=protocol + measured_nets.AGAIN)
-            rows.append(dataclasses.replace(again, value=measured.again_s[place], noise=None))
-    return to_table(rows, is_unique=False)
+    again = dict(zip(measured.recipes, measured.again_s, strict=True))
+    table = to_table(rows, is_unique=False)
+    return table.assign(
+        threads=threads,
+        is_steady=True,
+        retimed_value=table.recipe.map(again).where(~table.protocol.str.endswith(FIRST_RUN)),
+    )
 
 
 def assert_equal(found, expected, relative):
@@ -78,6 +83,14 @@ def test_rows_of_two_machines_are_refused():
         measured_nets.from_rows(one.assign(quantity="memory_bytes"))
     with pytest.raises(InvalidArgumentError, match="it lacks id, recipe"):
         measured_nets.from_rows(pd.DataFrame({"x": [1]}))
+
+
+def test_failed_and_unsteady_rows_are_left_out():
+    table = rows_of(by_law(20))
+    recipes = sorted(set(table.recipe))
+    table.loc[table.recipe == recipes[0], "value"] = np.nan
+    table.loc[table.recipe == recipes[1], "is_steady"] = False
+    assert sorted(measured_nets.from_rows(table).recipes) == recipes[2:]
 
 
 def test_other_files_are_refused(tmp_path):

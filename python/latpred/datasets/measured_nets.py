@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred.campaign.spec import FIRST_RUN, LATENCY
 from latpred.datasets import fnn, rows
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT_VERSION = 1
-FIRST_RUN = ", first run"  # at the end of the protocol of such a row
-AGAIN = ", again"  # of an item that was timed a second time, for the noise floor
 _METADATA = b"latpred"
-_LATENCY = "latency_s"
 
 # Digits that are kept: a quarter of a permille is far below the noise of any timing, and half of the bits of a float.
 _KEPT_MANTISSA_BITS = 12
@@ -49,6 +47,7 @@ class Conditions:
     source: str
     licence: str
     batch: int = 1
+    threads: int = 1
 
     def differences(self, other: Conditions) -> list[str]:
         """One sentence for each field that differs in `other`."""
@@ -173,32 +172,34 @@ def read(path: Path) -> MeasuredNets:
 
 
 def from_rows(table: pd.DataFrame) -> MeasuredNets:
-    """Those rows of a campaign that are latencies of feed-forward nets; they must be of one machine and protocol."""
-    if missing := [name for name in rows.COLUMNS if name not in table.columns]:
-        raise InvalidArgumentError(f"the table is neither of measured nets nor of rows: it lacks {', '.join(missing)}")
-    table = table[table.recipe.str.startswith(f"{fnn.KIND}:") & (table.quantity == _LATENCY) & table.value.notna()]
-    if not len(table):
-        raise InvalidArgumentError(f"the table has no {_LATENCY} of a recipe {fnn.KIND}:...")
-    is_first, is_again = table.protocol.str.endswith(FIRST_RUN), table.protocol.str.endswith(AGAIN)
-    table = table.assign(protocol=table.protocol.str.removesuffix(FIRST_RUN).str.removesuffix(AGAIN))
+    """Those rows of a campaign that are latencies of feed-forward nets, but for failed ones and those that were
+    measured while the machine was not steady; they must be of one machine and protocol."""
     names = [field.name for field in dataclasses.fields(Conditions)]
+    own = ("threads", "is_steady", "retimed_value")
+    if missing := [name for name in (*rows.COLUMNS, *own) if name not in table.columns]:
+        raise InvalidArgumentError(
+            f"the table is neither of measured nets nor of a campaign: it lacks {', '.join(missing)}"
+        )
+    is_net = table.recipe.str.startswith(f"{fnn.KIND}:") & (table.quantity == LATENCY)
+    table = table[is_net & table.value.notna() & table.is_steady]
+    if not len(table):
+        raise InvalidArgumentError(f"the table has no {LATENCY} of a recipe {fnn.KIND}:...")
+    is_first = table.protocol.str.endswith(FIRST_RUN)
+    table = table.assign(protocol=table.protocol.str.removesuffix(FIRST_RUN))
     found = table[names].drop_duplicates()
     if len(found) > 1:
         differing = [name for name in names if found[name].nunique() > 1]
         values = "; ".join(f"{name}: {', '.join(map(repr, found[name].unique()[:4]))}" for name in differing)
         raise InvalidArgumentError(f"the rows are of several machines or protocols ({values}): select one of them")
-    warm = table[~is_first & ~is_again].drop_duplicates("recipe").set_index("recipe")
-    first = table[is_first].drop_duplicates("recipe").set_index("recipe").value.reindex(warm.index)
-    again = table[is_again].drop_duplicates("recipe").set_index("recipe").value.reindex(warm.index)
+    warm = table[~is_first].set_index("recipe")
     conditions = {name: found[name].iloc[0] for name in names}
-    conditions["batch"] = int(conditions["batch"])
     return make(
         warm.index,
         warm.value,
-        Conditions(**conditions),
-        first_run_s=first,
+        Conditions(**conditions | {name: int(conditions[name]) for name in ("batch", "threads")}),
+        first_run_s=table[is_first].set_index("recipe").value.reindex(warm.index),
         noise=warm.noise.astype(float),
-        again_s=again,
+        again_s=warm.retimed_value.astype(float),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from latpred.errors import InvalidArgumentError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from latpred.training.evaluation import Evaluation
     from latpred.training.trained import Trained
 
-    Dataset = str | os.PathLike[str] | MeasuredNets
+    Dataset: TypeAlias = str | os.PathLike[str] | MeasuredNets
 
 _RUN_ON = ("cpu",)
 

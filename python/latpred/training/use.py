@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".safetensors"
 _DEFAULT_PRECISION = "default"
+# LibTorch runs the calls that PyTorch makes eagerly, without Python between them.
+_ANSWERS_FOR = {"libtorch": "eager"}
 
 
 def shipped(name: str) -> Path:
@@ -60,7 +62,9 @@ def _loaded(path: str, modified_ns: int) -> Trained:
 
 def requests(trained: Trained, graphs: Sequence[Graph], asked: dict[str, Any]) -> list[PredictRequest]:
     """What is asked about each graph, with the answer of `trained` in it; `asked`: the arguments of make_request."""
-    _check(trained, asked)
+    runtime = _ANSWERS_FOR.get(trained.conditions.runtime, trained.conditions.runtime)
+    _check(trained, asked, runtime)
+    asked = asked | {"runtime": runtime}
     request = make_request(**asked)
     fingerprint = _core.host_facts().fingerprint if asked["device"] == HOST else None
     answers = trained.answer(graphs, fingerprint, request.device_name)
@@ -78,7 +82,7 @@ def requests(trained: Trained, graphs: Sequence[Graph], asked: dict[str, Any]) -
     ]
 
 
-def _check(trained: Trained, asked: dict[str, Any]) -> None:
+def _check(trained: Trained, asked: dict[str, Any], runtime: str) -> None:
     conditions = trained.conditions
     name = f"predictor '{trained.name}'"
     if asked["device"] != HOST and _core.device(asked["device"]).is_gpu:
@@ -88,13 +92,13 @@ def _check(trained: Trained, asked: dict[str, Any]) -> None:
         )
     allowed = {
         "partition": (None,),
-        "runtime": (None, conditions.runtime),
+        "runtime": (None, runtime),
         "precision": (_DEFAULT_PRECISION, conditions.precision),
         "calibration": (None,),
     }
     for argument, values in allowed.items():
         if asked[argument] not in values:
             raise InvalidArgumentError(
-                f"{name} was trained on the whole processor with runtime {conditions.runtime} and precision "
+                f"{name} was trained on the whole processor with runtime {runtime} and precision "
                 f"{conditions.precision}, and takes no calibration: leave {argument}= out"
             )
