@@ -36,6 +36,7 @@ inline std::int64_t checked_batch(std::int64_t batch) {
 void bind_calibration(pybind11::module_& module);
 void bind_checkpoint(pybind11::module_& module);
 void bind_criterion(pybind11::module_& module);
+void bind_cuda(pybind11::module_& module);
 void bind_device(pybind11::module_& module);
 void bind_energy(pybind11::module_& module);
 void bind_error(pybind11::module_& module);

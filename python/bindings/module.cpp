@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_reference_workload(module);
   latpred::bind_measure(module);
   latpred::bind_host_clock(module);
+  latpred::bind_cuda(module);
   latpred::bind_pinning(module);
   latpred::bind_host_facts(module);
   latpred::bind_program(module);

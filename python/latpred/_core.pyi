@@ -6,7 +6,701 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'CalibrationFactors', 'Device', 'EnergyEstimate', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Graph', 'GraphBuilder', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'LatencyOutput', 'LoadedPredictor', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Runtime', 'Session', 'SniffedFile', 'Source', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'checkpoint_format', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'host_device', 'join_host_s', 'kernel_terms', 'load_predictor', 'mig_profiles', 'operators', 'partition', 'precisions', 'predictors', 'read_exported_program', 'read_program', 'resolve', 'runtime', 'runtimes', 'sniff_path', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'Runtime', 'Sample', 'Session', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'runtime', 'runtimes', 'samples_wanted', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+class Statistics:
+    """
+    What repeated times say; seconds, and shares relative to 1.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def coefficient_of_variation(self) -> float | None:
+        """
+        Standard deviation over mean; None for a single time.
+        """
+    @property
+    def count(self) -> int:
+        ...
+    @property
+    def max(self) -> float:
+        ...
+    @property
+    def mean(self) -> float:
+        ...
+    @property
+    def median(self) -> float:
+        ...
+    @property
+    def median_absolute_deviation(self) -> float:
+        ...
+    @property
+    def min(self) -> float:
+        ...
+    @property
+    def noise(self) -> float:
+        """
+        1.4826 times the median absolute deviation, over the median.
+        """
+    @property
+    def outliers(self) -> int:
+        """
+        How many of the times.
+        """
+    @property
+    def p05(self) -> float:
+        ...
+    @property
+    def p25(self) -> float:
+        ...
+    @property
+    def p75(self) -> float:
+        ...
+    @property
+    def p95(self) -> float:
+        ...
+    @property
+    def standard_deviation(self) -> float | None:
+        """
+        Unbiased; None for a single time.
+        """
+class Criterion:
+    """
+    A row of the table of stopping criteria.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def default_threshold(self) -> float:
+        ...
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def threshold_meaning(self) -> str:
+        ...
+class ReferenceRun:
+    """
+    A reference workload of some duration; calling it runs it once.
+    """
+    def __call__(self) -> None:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def times_s(self) -> list[float]:
+        """
+        Of each run so far, by a clock of its own.
+        """
+class ReferenceWorkload:
+    """
+    A workload whose duration is known beforehand.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class Protocol:
+    """
+    How to measure; a copy of a row may be changed, and then named anew.
+    """
+    criterion: str
+    name: str
+    @typing.overload
+    def __init__(self) -> None:
+        ...
+    @typing.overload
+    def __init__(self, other: Protocol) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __str__(self) -> str:
+        ...
+    @property
+    def label(self) -> str:
+        """
+        A row of label_rules().
+        """
+    @label.setter
+    def label(self, arg0: str) -> None:
+        ...
+    @property
+    def max_coefficient_of_variation(self) -> float:
+        """
+        Above it, all is measured again.
+        """
+    @max_coefficient_of_variation.setter
+    def max_coefficient_of_variation(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def max_repetitions(self) -> int:
+        ...
+    @max_repetitions.setter
+    def max_repetitions(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def max_samples(self) -> int:
+        ...
+    @max_samples.setter
+    def max_samples(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def min_s(self) -> float:
+        """
+        Sample at least this long.
+        """
+    @min_s.setter
+    def min_s(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def min_samples(self) -> int:
+        ...
+    @min_samples.setter
+    def min_samples(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def runs_per_sample(self) -> int:
+        ...
+    @runs_per_sample.setter
+    def runs_per_sample(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def threads(self) -> int:
+        """
+        That the workload runs on.
+        """
+    @threads.setter
+    def threads(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def threshold(self) -> float | None:
+        """
+        Of the criterion; None: its own.
+        """
+    @threshold.setter
+    def threshold(self, arg0: typing.SupportsFloat | typing.SupportsIndex | None) -> None:
+        ...
+    @property
+    def timeout_s(self) -> float:
+        """
+        Of all runs together.
+        """
+    @timeout_s.setter
+    def timeout_s(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def warm_up(self) -> int:
+        """
+        Runs before the samples.
+        """
+    @warm_up.setter
+    def warm_up(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def warm_up_s(self) -> float:
+        """
+        Warm up at least this long.
+        """
+    @warm_up_s.setter
+    def warm_up_s(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+class ProtocolRow:
+    """
+    A named protocol.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def protocol(self) -> Protocol:
+        ...
+class LabelRule:
+    """
+    How the one number is chosen from the samples.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class Sample:
+    """
+    One timed run, or the mean of runs_per_sample of them.
+    """
+    def __init__(self, wall_s: typing.SupportsFloat | typing.SupportsIndex, cpu_s: typing.SupportsFloat | typing.SupportsIndex = 0, context_switches: typing.SupportsInt | typing.SupportsIndex = 0, waits: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    @property
+    def context_switches(self) -> int:
+        """
+        The scheduler took the core away.
+        """
+    @property
+    def cpu_s(self) -> float:
+        """
+        Of the calling thread alone.
+        """
+    @property
+    def waits(self) -> int:
+        """
+        The thread gave the core away itself.
+        """
+    @property
+    def wall_s(self) -> float:
+        ...
+class Label:
+    """
+    The one number of several samples, and how it was chosen.
+    """
+    @property
+    def how(self) -> str:
+        ...
+    @property
+    def latency_s(self) -> float:
+        ...
+    @property
+    def times_s(self) -> list[float]:
+        ...
+class Clock:
+    """
+    What times are read from: HostClock, or a GPU's.
+    """
+    @property
+    def device_fingerprint(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+class Measurement:
+    """
+    What one protocol found of one workload.
+    """
+    device_fingerprint: str
+    def __repr__(self) -> str:
+        ...
+    @property
+    def clock(self) -> str:
+        ...
+    @property
+    def discarded(self) -> list[list[Sample]]:
+        """
+        Samples of repetitions that varied too much.
+        """
+    @property
+    def first_run(self) -> Sample:
+        ...
+    @property
+    def is_stable(self) -> bool:
+        ...
+    @property
+    def label(self) -> str:
+        """
+        How it was chosen.
+        """
+    @property
+    def latency_s(self) -> float:
+        """
+        The label.
+        """
+    @property
+    def protocol(self) -> str:
+        ...
+    @property
+    def samples(self) -> list[Sample]:
+        ...
+    @property
+    def statistics(self) -> Statistics:
+        """
+        Of the times that the label was chosen from.
+        """
+    @property
+    def stopped_by(self) -> str:
+        ...
+    @property
+    def total_s(self) -> float:
+        ...
+    @property
+    def versions(self) -> list[tuple[str, str]]:
+        """
+        Pairs of library and version.
+        """
+    @versions.setter
+    def versions(self, arg0: collections.abc.Sequence[tuple[str, str]]) -> None:
+        ...
+class HostClock(Clock):
+    """
+    Monotonic and thread CPU clock, and context switches.
+    """
+    def __init__(self) -> None:
+        ...
+    def now_s(self) -> float:
+        ...
+    def start(self) -> None:
+        ...
+    def stop(self) -> Sample:
+        """
+        The sample since start().
+        """
+class CudaLibraries:
+    """
+    Files of NVIDIA's driver; other ones are for tests.
+    """
+    def __init__(self, driver: str = 'libcuda.so.1', nvml: str = 'libnvidia-ml.so.1') -> None:
+        ...
+    @property
+    def driver(self) -> str:
+        ...
+    @property
+    def nvml(self) -> str:
+        ...
+class GpuFacts:
+    """
+    What the driver says about a GPU; None: unknown.
+    """
+    @property
+    def clock_hz(self) -> float | None:
+        """
+        The highest of the multiprocessors.
+        """
+    @property
+    def compute_capability(self) -> int:
+        """
+        major * 10 + minor
+        """
+    @property
+    def cuda_version(self) -> int:
+        """
+        That the driver understands: 13000.
+        """
+    @property
+    def driver_version(self) -> str:
+        ...
+    @property
+    def fingerprint(self) -> str:
+        ...
+    @property
+    def index(self) -> int:
+        ...
+    @property
+    def l2_bytes(self) -> int | None:
+        ...
+    @property
+    def memory_bus_bits(self) -> int | None:
+        ...
+    @property
+    def memory_bytes(self) -> int:
+        ...
+    @property
+    def memory_clock_hz(self) -> float | None:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def pci_bus_id(self) -> str:
+        ...
+    @property
+    def power_limit_w(self) -> float | None:
+        ...
+    @property
+    def sms(self) -> int:
+        ...
+    @property
+    def uuid(self) -> str:
+        ...
+class GpuState:
+    """
+    Of a moment; None: unknown.
+    """
+    @property
+    def clock_reasons(self) -> list[str]:
+        ...
+    @property
+    def is_throttled(self) -> bool:
+        ...
+    @property
+    def memory_clock_hz(self) -> float | None:
+        ...
+    @property
+    def nvml_missing(self) -> str:
+        """
+        Why NVML cannot be asked; empty where it can.
+        """
+    @property
+    def power_w(self) -> float | None:
+        ...
+    @property
+    def sm_clock_hz(self) -> float | None:
+        ...
+    @property
+    def temperature_celsius(self) -> float | None:
+        ...
+class GpuMemory:
+    """
+    Bytes; None: unknown.
+    """
+    @property
+    def context_bytes(self) -> int | None:
+        """
+        What opening the context took.
+        """
+    @property
+    def device_reserved_bytes(self) -> int | None:
+        """
+        By driver and firmware.
+        """
+    @property
+    def device_used_bytes(self) -> int | None:
+        """
+        Of all processes.
+        """
+    @property
+    def free_bytes(self) -> int:
+        ...
+    @property
+    def process_bytes(self) -> int | None:
+        """
+        Of this process.
+        """
+    @property
+    def total_bytes(self) -> int:
+        ...
+class EnergyWindow:
+    """
+    Energy of the whole board while something ran on and on.
+    """
+    @property
+    def end_celsius(self) -> float | None:
+        ...
+    @property
+    def energy_j(self) -> float:
+        ...
+    @property
+    def energy_per_run_j(self) -> float:
+        ...
+    @property
+    def mean_power_w(self) -> float:
+        ...
+    @property
+    def note(self) -> str:
+        ...
+    @property
+    def runs(self) -> int:
+        ...
+    @property
+    def source(self) -> str:
+        ...
+    @property
+    def start_celsius(self) -> float | None:
+        ...
+    @property
+    def throttle_reasons(self) -> list[str]:
+        ...
+    @property
+    def window_s(self) -> float:
+        ...
+class Gpu:
+    """
+    One NVIDIA GPU with its primary context held open.
+    """
+    def __init__(self, index: typing.SupportsInt | typing.SupportsIndex = 0, libraries: CudaLibraries = ...) -> None:
+        ...
+    def measure_energy(self, run_once: collections.abc.Callable[[], typing.Any], stream: typing.SupportsInt | typing.SupportsIndex = 0, min_s: typing.SupportsFloat | typing.SupportsIndex = 2.0, warm_up_s: typing.SupportsFloat | typing.SupportsIndex = 0.5) -> EnergyWindow:
+        """
+        Runs on and on for min_s, at least 2, waiting for the stream after each run.
+        """
+    def memory(self) -> GpuMemory:
+        ...
+    def partition_sizes(self) -> list[int]:
+        """
+        Numbers of multiprocessors that a partition can have.
+        """
+    def partitions(self, sms: typing.SupportsInt | typing.SupportsIndex, count: typing.SupportsInt | typing.SupportsIndex = 1) -> list[SmPartition]:
+        """
+        Disjoint parts of so many multiprocessors each.
+        """
+    def state(self) -> GpuState:
+        """
+        Clocks, temperature, power and why clocks are what they are.
+        """
+    def synchronize(self, stream: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        """
+        Waits until the stream is done.
+        """
+    @property
+    def facts(self) -> GpuFacts:
+        ...
+class CudaClock(Clock):
+    """
+    Time between two events on a stream, a clock for measure().
+    """
+    def __init__(self, gpu: Gpu, stream: typing.SupportsInt | typing.SupportsIndex = 0, flush_l2: bool = False, block_stream: bool = False, block_timeout_s: typing.SupportsFloat | typing.SupportsIndex = 1.0) -> None:
+        """
+        stream: as torch.cuda.Stream.cuda_stream gives it, 0 for the default. flush_l2: overwrite the L2 cache before each sample. block_stream: hold the stream back until all is queued.
+        """
+    def now_s(self) -> float:
+        ...
+    def start(self) -> None:
+        ...
+    def stop(self) -> Sample:
+        """
+        The sample since start().
+        """
+    @property
+    def block_timeouts(self) -> int:
+        """
+        How often the block opened by itself; after the first the stream is not blocked.
+        """
+    @property
+    def throttle_reasons(self) -> list[str]:
+        """
+        Why clocks were lowered while samples ran.
+        """
+class CudaGraph:
+    """
+    Work captured from a stream, launched as one.
+    """
+    def __init__(self, gpu: Gpu, stream: typing.SupportsInt | typing.SupportsIndex, enqueue: collections.abc.Callable[[], typing.Any]) -> None:
+        """
+        Work of PyTorch is captured by torch.cuda.graph, which knows PyTorch's memory pool as well.
+        """
+    def launch(self, stream: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def nodes(self) -> int:
+        ...
+class SmPartition:
+    """
+    Multiprocessors of its own, for what runs on its stream.
+    """
+    @property
+    def sms(self) -> int:
+        ...
+    @property
+    def stream(self) -> int:
+        """
+        For torch.cuda.ExternalStream.
+        """
+class Pinning:
+    """
+    with Pinning(core) as core: keeps this thread there. -1: where it is.
+    """
+    def __enter__(self) -> int:
+        ...
+    def __exit__(self, *args) -> None:
+        ...
+    def __init__(self, core: typing.SupportsInt | typing.SupportsIndex = -1) -> None:
+        ...
+class Cache:
+    """
+    A cache of the processor.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def kind(self) -> str:
+        ...
+    @property
+    def level(self) -> int:
+        ...
+    @property
+    def shared_by(self) -> int:
+        """
+        Logical processors.
+        """
+    @property
+    def size_bytes(self) -> int:
+        ...
+class HostFacts:
+    """
+    What the system says about this machine. None and empty mean unknown.
+    """
+    def __repr__(self) -> str:
+        ...
+    @property
+    def allowed_cores(self) -> int:
+        """
+        That the first to ask may run on.
+        """
+    @property
+    def caches(self) -> list[Cache]:
+        ...
+    @property
+    def family(self) -> int | None:
+        ...
+    @property
+    def fingerprint(self) -> str:
+        ...
+    @property
+    def is_virtual(self) -> bool:
+        ...
+    @property
+    def isa_features(self) -> list[str]:
+        ...
+    @property
+    def isa_level(self) -> str:
+        ...
+    @property
+    def logical_cores(self) -> int:
+        ...
+    @property
+    def memory_bytes(self) -> int | None:
+        ...
+    @property
+    def model(self) -> int | None:
+        ...
+    @property
+    def model_name(self) -> str:
+        ...
+    @property
+    def physical_cores(self) -> int | None:
+        ...
+    @property
+    def stepping(self) -> int | None:
+        ...
+    @property
+    def vendor(self) -> str:
+        ...
+class BandwidthPoint:
+    """
+    Reads by one thread over a working set.
+    """
+    @property
+    def bytes_per_s(self) -> float:
+        ...
+    @property
+    def working_set_bytes(self) -> float:
+        ...
+class HostSpeed:
+    """
+    What one core really does, measured.
+    """
+    @property
+    def fp32_flops_per_s(self) -> float:
+        ...
+    @property
+    def kernels(self) -> str:
+        """
+        The instruction set of the loops.
+        """
+    @property
+    def measured_s(self) -> float:
+        """
+        How long it took.
+        """
+    @property
+    def read_bandwidth(self) -> list[BandwidthPoint]:
+        ...
 class Source:
     """
     Where a network came from.
@@ -1067,9 +1761,25 @@ class Session:
         ...
     def predict_many(self, graphs: collections.abc.Sequence[Graph], requests: collections.abc.Sequence[PredictRequest], num_threads: typing.SupportsInt | typing.SupportsIndex = 0) -> list[Answer]:
         ...
+def allowed_cores() -> list[int]:
+    """
+    Cores that this thread may run on.
+    """
 def checkpoint_format() -> dict[str, typing.Any]:
     """
     What a checkpoint's manifest must say to be read by this build.
+    """
+def choose_label(samples: collections.abc.Sequence[Sample], protocol: Protocol) -> Label:
+    """
+    The label of samples by the protocol's rule.
+    """
+def criteria() -> list[Criterion]:
+    """
+    The table of stopping criteria.
+    """
+def cuda_unavailable_reason(libraries: CudaLibraries = ...) -> str:
+    """
+    Why CUDA cannot be used and what to do; empty where it can.
     """
 def device(name: str) -> Device:
     """
@@ -1105,9 +1815,17 @@ def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default', chann
     """
     Groups a graph into kernels by the rules of a runtime.
     """
+def gpu_facts(libraries: CudaLibraries = ...) -> list[GpuFacts]:
+    """
+    Every GPU that the driver shows.
+    """
 def host_device(processor: str, cores: typing.SupportsFloat | typing.SupportsIndex, memory_bytes: typing.SupportsFloat | typing.SupportsIndex, last_cache_bytes: typing.SupportsFloat | typing.SupportsIndex | None = None) -> Device:
     """
     This machine by what its system says; peaks and bandwidth are unknown.
+    """
+def host_facts() -> HostFacts:
+    """
+    This machine.
     """
 def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
     """
@@ -1117,9 +1835,27 @@ def kernel_terms(kernels: Kernels, device: str, partition: str = '') -> KernelTe
     """
     What the predictor kernel_residual starts from.
     """
+def label_rules() -> list[LabelRule]:
+    """
+    The table of label rules.
+    """
 def load_predictor(name: str, checkpoint_path: str) -> LoadedPredictor:
     """
     The named predictor with the numbers of a checkpoint file.
+    """
+@typing.overload
+def measure(run_once: ReferenceRun, protocol: Protocol, clock: Clock) -> Measurement:
+    """
+    Runs a reference workload by the protocol on this thread.
+    """
+@typing.overload
+def measure(run_once: collections.abc.Callable[[], typing.Any], protocol: Protocol, clock: Clock, prepare: collections.abc.Callable[[], typing.Any] | None = None) -> Measurement:
+    """
+    Calls run_once by the protocol on this thread; prepare is called before each sample and not timed.
+    """
+def measure_host(budget_s: typing.SupportsFloat | typing.SupportsIndex = 1.5) -> HostSpeed:
+    """
+    Bandwidth by working set and FMA peak of this thread's core, in about so many seconds.
     """
 def mig_profiles(device: str) -> list[Partition]:
     """
@@ -1128,6 +1864,10 @@ def mig_profiles(device: str) -> list[Partition]:
 def operators() -> list[Operator]:
     """
     The operator table.
+    """
+def outliers(values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> list[bool]:
+    """
+    Which of them are further than 3.5 robust standard deviations from the median.
     """
 def partition(device: str, name: str = '') -> Partition:
     """
@@ -1141,6 +1881,14 @@ def predictors() -> list[Predictor]:
     """
     The predictor table.
     """
+def protocol(name: str) -> Protocol:
+    """
+    A copy of the protocol of this name.
+    """
+def protocols() -> list[ProtocolRow]:
+    """
+    The table of protocols.
+    """
 def read_exported_program(document: str | bytes, weights: collections.abc.Mapping[str, typing.SupportsInt | typing.SupportsIndex | str | None] = {}, name: str = 'model', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
     """
     What a document of torch.export says: models/<name>.json of a .pt2 archive, or what a frontend has written like it. weights: name in the state dict -> identity; equal ones, other than None, are one tensor.
@@ -1148,6 +1896,14 @@ def read_exported_program(document: str | bytes, weights: collections.abc.Mappin
 def read_program(path: str | bytes, framework: str = '', max_nodes: typing.SupportsInt | typing.SupportsIndex = 2000000, max_depth: typing.SupportsInt | typing.SupportsIndex = 64) -> Program:
     """
     What a model file says. The weights are not read, nothing in the file is executed.
+    """
+def reference_run(name: str, seconds: typing.SupportsFloat | typing.SupportsIndex) -> ReferenceRun:
+    """
+    A workload of the table that takes about so long.
+    """
+def reference_workloads() -> list[ReferenceWorkload]:
+    """
+    The table of workloads to check the instrument with.
     """
 def resolve(program: Program, batch: typing.SupportsInt | typing.SupportsIndex = 1, only: tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None] | None = None, by_name: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None]] = {}) -> Graph:
     """
@@ -1159,9 +1915,17 @@ def runtimes() -> list[Runtime]:
     """
     The runtime table.
     """
+def samples_wanted(criterion: str, times_s: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], threshold: typing.SupportsFloat | typing.SupportsIndex | None = None) -> int | None:
+    """
+    After how many of these times the criterion would have stopped; None: it would have gone on.
+    """
 def sniff_path(path: str | bytes, framework: str = '') -> SniffedFile:
     """
     The kind of file at a path; raises where framework contradicts it.
+    """
+def statistics(values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> Statistics:
+    """
+    What these times say.
     """
 def term_columns() -> list[TermColumn]:
     """
