@@ -6,7 +6,8 @@ run(Campaign(recipes="fnn", count=1000), Path("nets.parquet"), minutes=5)
 """
 
 from latpred.campaign.noise import NoiseFloor
-from latpred.campaign.run import Step, Summary, run
+from latpred.campaign.run import Summary, run
+from latpred.campaign.schedule import Step
 from latpred.campaign.spec import Campaign
 
 __all__ = ["Campaign", "NoiseFloor", "Step", "Summary", "run"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +16,8 @@ class RayPool:
 
     is_one_machine = False
 
-    def __init__(self, settings: Mapping[str, Any], threads: int, address: str | None) -> None:
-        """address: as ray.init takes it; None: the cluster of $RAY_ADDRESS, else one that is started here."""
+    def __init__(self, settings: Mapping[str, Any], threads: int, address: str) -> None:
+        """address: as ray.init takes it: "auto", "local" for one that is started here, or a head's address."""
         self._ray = need("ray", "ray", "a campaign on a cluster")
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
@@ -86,8 +85,3 @@ class _Actor:
     def answer(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         assert self._measurer is not None
         return self._measurer.answer(request)
-
-
-def address_of(words: str | None) -> str | None:
-    """What --ray says: nothing or "auto" leaves it to Ray."""
-    return os.environ.get("RAY_ADDRESS") if words in (None, "", "auto") else words

@@ -35,20 +35,22 @@ def family_of(recipe: str) -> str:
 def to_frame(journal: Journal, campaign: Campaign) -> pd.DataFrame:
     """Every row, in the campaign's order; a failed one has an error and no value."""
     pandas = need("pandas", "data", "the table of a campaign")
-    table = pandas.DataFrame([_line(found, campaign) for found in journal.rows()], columns=[*COLUMNS, *OWN_COLUMNS])
+    devices = {fingerprint: facts["device"] for fingerprint, facts in journal.machines().items()}
+    rows = [_line(found, campaign, devices[found["device_fingerprint"]]) for found in journal.rows()]
+    table = pandas.DataFrame(rows, columns=[*COLUMNS, *OWN_COLUMNS])
     for name in ("value", "noise", "retimed_value"):
         table[name] = table[name].astype("float64")
     table["samples"] = table.samples.astype("Int64")
     return table
 
 
-def _line(found: dict[str, Any], campaign: Campaign) -> tuple[Any, ...]:
+def _line(found: dict[str, Any], campaign: Campaign, device: str) -> tuple[Any, ...]:
     row = Row(
         recipe=found["recipe"],
         family=family_of(found["recipe"]),
         batch=found["batch"],
         input=found["input"],
-        device=campaign.device,
+        device=device,
         runtime=found["runtime"],
         runtime_version=found["runtime_version"],
         precision=found["precision"],

@@ -11,17 +11,18 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from latpred import _core
 from latpred.campaign import spec
 from latpred.campaign.health import PROBE_EVERY_S, Prober
 from latpred.campaign.spec import Item
-from latpred.errors import LatpredError, MissingDependencyError, ProfilerError
+from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError, ProfilerError
 
 MEASURE, PROBE, DESCRIBE = "measure", "probe", "describe"  # what a worker is asked
 READY, REFUSED, RESULT, PROBED, DESCRIBED = "ready", "refused", "result", "probed", "described"  # what it answers
+CPU = "cpu"
 _HOST_SPEED_BUDGET_S = 1.5
 _NS = 1e9
 
@@ -81,10 +82,23 @@ class Measurer:
 
 
 def machine(device: str) -> tuple[str, dict[str, Any]]:
-    """The fingerprint of what `device` is here, and what else should stand in the file."""
+    """The fingerprint of what `device` is here, and what else should stand in the file; "device": its name in rows."""
+    kind, _, index = device.partition(":")
+    describe = _MACHINES.get(kind)
+    if describe is None or not (index.isdecimal() or device == kind):
+        message = _core.unknown_name_message("device to measure on", device, list(_MACHINES))
+        raise InvalidArgumentError(f"{message}; a second GPU is cuda:1", valid=list(_MACHINES))
+    fingerprint, facts = describe(int(index or 0))
+    return fingerprint, facts | {"versions": {"latpred": _core.__version__, "python": sys.version.split()[0]}}
+
+
+def _host(_: int) -> tuple[str, dict[str, Any]]:
+    return _core.host_facts().fingerprint, {"device": CPU, **_host_facts()}
+
+
+def _host_facts() -> dict[str, Any]:
     facts = _core.host_facts()
-    return facts.fingerprint, {
-        "device": device,
+    return {
         "processor": facts.model_name,
         "logical_cores": facts.logical_cores,
         "memory_bytes": facts.memory_bytes,
@@ -95,8 +109,27 @@ def machine(device: str) -> tuple[str, dict[str, Any]]:
             {"level": cache.level, "kind": cache.kind, "size_bytes": cache.size_bytes, "shared_by": cache.shared_by}
             for cache in facts.caches
         ],
-        "versions": {"latpred": _core.__version__, "python": sys.version.split()[0]},
     }
+
+
+def _gpu(index: int) -> tuple[str, dict[str, Any]]:
+    """By the table's name where it knows the vendor's."""
+    if reason := _core.cuda_unavailable_reason():
+        raise ProfilerError(reason)
+    gpus = _core.gpu_facts()
+    if index >= len(gpus):
+        raise InvalidArgumentError(f"device 'cuda:{index}': this machine shows {len(gpus)} GPUs, counted from 0")
+    gpu = gpus[index]
+    try:
+        name = _core.device(gpu.name).name
+    except InvalidArgumentError:
+        name = gpu.name
+    fields = "name uuid sms memory_bytes clock_hz memory_clock_hz power_limit_w cuda_version driver_version"
+    facts = {field: getattr(gpu, field) for field in fields.split()}
+    return gpu.fingerprint, {"device": name, "gpu": facts, **_host_facts()}
+
+
+_MACHINES: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {CPU: _host, "cuda": _gpu}
 
 
 def machine_speed() -> dict[str, Any]:
