@@ -1,6 +1,8 @@
 """Files under OpenVINO and ONNX Runtime: times, kernels with the nodes that they compute, memory."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -151,6 +153,21 @@ def test_closed_workloads_leave_no_folder(runtime, tmp_path):
     assert not folder.exists()
 
 
+def test_openvino_reports_nothing_over_the_network():
+    """In a process that has not imported it yet: reading a file would start a thread that sends who reads what."""
+    pytest.importorskip("openvino")
+    code = (
+        "import sys, threading\n"
+        "from latpred.workloads import open_workload\n"
+        "open_workload('fnn:4-4', runtime='openvino').run_many(1)\n"
+        "assert sys.modules['openvino_telemetry'] is None\n"
+        "print([thread.name for thread in threading.enumerate()])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['MainThread']"
+
+
 def test_a_library_that_is_missing_is_said(monkeypatch):
     monkeypatch.setattr(itt, "_LIBRARY", "_no_collector.so")
     with pytest.raises(ProfilerError, match=r"_no_collector\.so' is missing"):
@@ -158,7 +175,7 @@ def test_a_library_that_is_missing_is_said(monkeypatch):
 
 
 def test_onnx_is_needed_for_files(monkeypatch, runtime):
-    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "latpred\[onnx\]"'):
         open_workload("fnn:4-4", runtime=runtime)
 

@@ -1,6 +1,7 @@
 """Networks that run: the table of runtimes, LibTorch's plain nets and PyTorch modules."""
 
 import dataclasses
+import sys
 
 import pytest
 from latpred import _core, workloads
@@ -56,7 +57,7 @@ class Loop(workloads.Workload):
 
 
 def test_missing_packages_name_the_extra(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "openvino", None)
+    monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "latpred\[openvino\]"'):
         open_workload(SMALL, runtime="openvino")
 
@@ -194,3 +195,8 @@ def test_the_protocol_learns_the_threads():
     protocol = _core.protocol("khan")
     assert workloads.workload.protocol_of(protocol, workloads.workload.Setting(None, threads=3)).threads == 3
     assert protocol.threads == 1, "the caller's own is not changed"
+
+
+def test_a_gpu_is_timed_by_the_wall_clock():
+    chosen = workloads.workload.protocol_of("khan", workloads.workload.Setting(None, device="cuda:1"))
+    assert chosen.label == "wall"

@@ -133,14 +133,15 @@ def _draw_weights(onnx: Any, model: Any) -> None:
             continue
         shape = tuple(int(size) for size in shapes[node.input[0]])
         dtype = onnx.helper.tensor_dtype_to_np_dtype(node.attribute[0].t.data_type)
-        if node.output[0] in positive:
-            values = random.uniform(0.5, 1.5, shape)
-        else:
-            fan_in = max(1, math.prod(shape[1:]))
-            values = random.standard_normal(shape, dtype=np.float32) * math.sqrt(2 / fan_in)  # He's: nothing overflows
+        values = random.random(shape, np.float32) + 0.5 if node.output[0] in positive else _he(random, shape)
         model.graph.initializer.append(onnx.numpy_helper.from_array(values.astype(dtype), node.output[0]))
     del model.graph.node[:]
     model.graph.node.extend(kept)
+
+
+def _he(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """He's normal numbers: however deep the network, nothing overflows."""
+    return random.standard_normal(shape, np.float32) * np.float32(math.sqrt(2 / max(1, math.prod(shape[1:]))))
 
 
 def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, tuple[int, ...]]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CPU = "cpu"
 DEFAULT_PRECISION = "default"
+_OF_THE_PROCESSOR = ("clean", "cpu")  # rules of labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,10 +150,12 @@ class Workload(abc.ABC):
 
 
 def protocol_of(protocol: str | Protocol | None, setting: Setting) -> Protocol:
-    """A copy that knows the setting's threads."""
+    """A copy that knows the setting's threads. Of a GPU the processor's time says nothing: the wall clock does."""
     chosen = _core.protocol(protocol or "default") if protocol is None or isinstance(protocol, str) else protocol
     chosen = _core.Protocol(chosen)
     chosen.threads = setting.threads
+    if setting.device != CPU and chosen.label in _OF_THE_PROCESSOR:
+        chosen.label = "wall"
     return chosen
 
 
