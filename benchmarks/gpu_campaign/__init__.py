@@ -1,0 +1,1 @@
+"""Measures inference on one NVIDIA GPU, part by part. README.md says how to run it."""

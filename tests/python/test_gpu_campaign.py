@@ -1,0 +1,92 @@
+"""The campaign for machines with a GPU: its lists, and every part on a processor with tiny nets."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("pandas")
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Any:
+    """Its modules."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import gpu_campaign.journal
+        import gpu_campaign.settings
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    return gpu_campaign
+
+
+def command(*arguments: str) -> str:
+    answer = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "gpu_campaign"), *arguments],
+        capture_output=True, text=True, check=False, env=os.environ,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr[-3000:]
+    return answer.stdout
+
+
+def test_lists_are_fixed_distinct_and_begin_with_every_family(campaign: Any) -> None:
+    for part in campaign.settings.PARTS:
+        first = [setting.key for setting in itertools.islice(part.settings(), 300)]
+        assert first == [setting.key for setting in itertools.islice(part.settings(), 300)], part.name
+        assert len(set(first)) == len(first), part.name
+    fp32 = list(campaign.settings.PARTS[0].settings())
+    assert len(fp32) >= 4 * 60
+    families = {campaign.settings.network_of(setting.recipe).family for setting in fp32}
+    batches = len(campaign.settings.BATCHES)
+    first_round = fp32[: len(families) * batches]
+    assert {campaign.settings.network_of(setting.recipe).family for setting in first_round} == families
+
+
+def test_a_cut_off_line_is_measured_again_and_no_other(campaign: Any, tmp_path: Path) -> None:
+    path = tmp_path / "part.jsonl"
+    journal = campaign.journal.Journal(path)
+    for key in ("first", "second"):
+        journal.add(campaign.journal.Result(key, error="of the test"))
+    path.write_text(path.read_text()[:-10])
+    again = campaign.journal.Journal(path)
+    assert again.keys == {"first"}
+    again.add(campaign.journal.Result("second", error="of the test"))
+    assert [result.key for result in again.results()] == ["first", "second"]
+
+
+def test_every_part_runs_on_a_processor_and_goes_on(tmp_path: Path) -> None:
+    parts = ("fp32", "amp", "tf32", "energy", "small", "slices", "together", "kernels")
+    out = str(tmp_path)
+    said = command(*parts, "--device", "cpu", "--smoke", "--out", out)
+    assert all(f"{part}: 2 settings added" in said for part in parts)
+    assert "fp32: 0 settings added" in command("fp32", "--device", "cpu", "--smoke", "--out", out)
+
+    def lines(part: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (tmp_path / f"{part}.jsonl").read_text().splitlines()]
+
+    for line in lines("fp32"):
+        [row] = line["rows"]
+        assert (row["quantity"], row["device"], row["runtime"], row["precision"]) == (
+            "latency_s",
+            "cpu",
+            "eager",
+            "fp32",
+        )
+        assert 0 < row["value"] < 1
+    assert all(line["error"] == "LatpredError: only a GPU has parts" for line in lines("slices"))
+    assert all(
+        len(line["rows"]) >= 2 and "beside fnn:8-4-2 x1" in line["rows"][0]["quantity"] for line in lines("together")
+    )
+    assert all(line["kernels"] for line in lines("kernels"))
+    pytest.importorskip("pyarrow")
+    assert " rows in " in command("table", "--out", out)
+    assert (tmp_path / "gpu_campaign.parquet").is_file()
