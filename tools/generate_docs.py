@@ -34,6 +34,8 @@ COMMANDS = (
     "campaign run",
     "campaign resume",
     "campaign status",
+    "train",
+    "evaluate",
     "history",
 )
 NOTE = "<!-- Made by tools/generate_docs.py: change the tables, not this page. -->\n"
@@ -241,6 +243,7 @@ PAGES = {
     "README.md": partial(page_with_outputs, "README.md"),
     "docs/calibration.md": partial(page_with_outputs, "docs/calibration.md"),
     "docs/datasets.md": partial(page_with_outputs, "docs/datasets.md"),
+    "docs/training.md": partial(page_with_outputs, "docs/training.md"),
     "docs/devices.md": devices_page,
     "docs/operators.md": operators_page,
     "docs/runtimes.md": runtimes_page,

@@ -18,13 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred import _core
 from latpred.campaign.spec import FIRST_RUN, LATENCY
 from latpred.datasets import fnn, rows
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
+
+    from latpred._core import Measurement
 
 FORMAT_VERSION = 1
 _METADATA = b"latpred"
@@ -122,6 +127,31 @@ def make(
     if not np.all(columns["latency_s"] > 0) or not np.all(np.isfinite(columns["latency_s"])):
         raise InvalidArgumentError("latency_s must be positive and finite for every net")
     return MeasuredNets(recipes, **columns, conditions=conditions)
+
+
+def from_measurements(recipes: Sequence[str], measured: Sequence[Measurement]) -> MeasuredNets:
+    """Nets that were measured in this process, by workloads.plain_nets.measure_plain_nets."""
+    facts = _core.host_facts()
+    protocols = {one.protocol for one in measured}
+    if len(protocols) != 1:
+        raise InvalidArgumentError(f"the nets were measured by {len(protocols)} protocols, expected one")
+    clean = _core.Protocol()  # its label: the wall clock, or the CPU's where somebody took the core away
+    return make(
+        recipes,
+        [one.latency_s for one in measured],
+        Conditions(
+            device=facts.model_name,
+            device_fingerprint=facts.fingerprint,
+            runtime="libtorch",
+            runtime_version=f"torch {_core.TORCH_VERSION}",
+            precision="fp32",
+            protocol=protocols.pop(),
+            source="measured here",
+            licence="Apache-2.0",
+        ),
+        first_run_s=[_core.choose_label([one.first_run], clean).latency_s for one in measured],
+        noise=[one.statistics.noise for one in measured],
+    )
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
