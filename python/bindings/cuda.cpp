@@ -75,7 +75,7 @@ void bind_gpu_clock(py::module_& module) {
       .def("stop", &CudaClock::stop, py::call_guard<py::gil_scoped_release>(), "The sample since start().")
       .def("now_s", &CudaClock::now_s)
       .def_property_readonly("block_timeouts", &CudaClock::block_timeouts,
-                             "How often the block opened by itself; after the first the stream is not blocked.")
+                             "How often the block opened by itself; after the second the stream is not blocked.")
       .def_property_readonly("throttle_reasons", &CudaClock::throttle_reasons,
                              "Why clocks were lowered while samples ran.");
   py::class_<CudaGraph>(module, "CudaGraph", "Work captured from a stream, launched as one.")

@@ -559,7 +559,7 @@ class CudaClock(Clock):
     @property
     def block_timeouts(self) -> int:
         """
-        How often the block opened by itself; after the first the stream is not blocked.
+        How often the block opened by itself; after the second the stream is not blocked.
         """
     @property
     def throttle_reasons(self) -> list[str]:

@@ -187,7 +187,7 @@ def test_real_workload_that_synchronises_is_not_stuck(real: tuple[Any, Any]) -> 
     gpu, torch = real
     clock = _core.CudaClock(gpu, block_stream=True, block_timeout_s=0.05)
     _core.measure(torch.cuda.synchronize, make_protocol(), clock)
-    assert clock.block_timeouts == 1
+    assert clock.block_timeouts == 2
 
 
 def test_real_partition_is_slower_and_torch_runs_on_it(real: tuple[Any, Any]) -> None:

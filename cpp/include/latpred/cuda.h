@@ -86,7 +86,7 @@ class CudaClock : public Clock {
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::string device_fingerprint() const override;
 
-  // How often the block opened by itself: those samples hold gaps. After the first the stream is not blocked any more.
+  // How often the block opened by itself: those samples hold gaps. After the second the stream is not blocked any more.
   [[nodiscard]] int block_timeouts() const;
   // Why clocks were lowered while samples ran, by NVML before and after; empty: they were not, or nobody can say.
   [[nodiscard]] std::vector<std::string> throttle_reasons() const;
