@@ -19,4 +19,6 @@ except latpred.MissingDependencyError as error:
         sys.exit(f"the message does not name the extra: {error}")
 else:
     sys.exit("the LibTorch part was loaded without torch")
+if "transformer" not in [row.name for row in latpred.predictors()]:
+    sys.exit("predictors() does not list what needs torch")
 print(prediction)
