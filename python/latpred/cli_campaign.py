@@ -43,7 +43,9 @@ def add_commands(commands: Any) -> None:
     group.add_argument("--seed", type=int, metavar="N", help="of the generator and of what is timed twice (default 1)")
     group.add_argument("--batches", type=count, nargs="+", metavar="N", help="items in a call (default 1)")
     group.add_argument("--inputs", nargs="+", metavar="SIZES", help="sizes of one item, where recipes leave them open")
-    group.add_argument("--quantities", nargs="+", metavar="NAME", help="latency_s, memory_bytes (default latency_s)")
+    group.add_argument(
+        "--quantities", nargs="+", metavar="NAME", help="latency_s, memory_bytes, kernels_s (default latency_s)"
+    )
     group = run.add_argument_group("where and how it runs")
     group.add_argument("--device", metavar="NAME", help="cpu or cuda (default cpu)")
     group.add_argument(
@@ -141,6 +143,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     failed = sum(summary.failures.values())
     return [
         ("table", str(summary.path)),
+        *([("kernels", str(summary.kernels_path))] if summary.kernels_path else []),
         ("measured", f"{summary.items} of {summary.wanted}, {summary.rows} rows"),
         ("failed", f"{failed}" + "".join(f"\n{number} x {error}" for error, number in summary.failures.items())),
         ("not steady", str(summary.unsteady)),

@@ -9,7 +9,7 @@ import signal
 import time
 
 from latpred.datasets.recipe import parse
-from latpred.workloads import RUNTIMES, RuntimeRow, Workload
+from latpred.workloads import RUNTIMES, KernelTime, KernelTimes, MemoryUse, NodeOfKernel, RuntimeRow, Workload
 
 
 class TinyWorkload(Workload):
@@ -36,6 +36,19 @@ class TinyWorkload(Workload):
 
     def run_once(self):
         self._run()
+
+    def kernels(self, runs=30):
+        if self._name == "7":
+            return None
+        nodes = (NodeOfKernel(0, "first", "Add", True), NodeOfKernel(1, "second", "Relu", False))
+        rows = (
+            KernelTime("a", "Add", "loop", "fp32", 0, nodes, 2e-3, 0.01, (2e-3,) * runs),
+            KernelTime("b", "Reorder", "", "fp32", 1, (), 1e-3, 0.02, (1e-3,) * runs),
+        )
+        return KernelTimes(rows, (), (), "a clock", 4e-3)
+
+    def memory(self):
+        return MemoryUse(5, 6, 7, 8)
 
     def graph(self):
         raise NotImplementedError

@@ -95,6 +95,28 @@ def test_rows_go_into_the_users_record_once(tmp_path, monkeypatch):
     assert {entry.how for entry in found} == set(table.protocol)
 
 
+def test_memory_and_kernels_stand_beside_the_latency(tmp_path):
+    """Work 7 has no kernels: that is its failure, and its other numbers are there."""
+    quantities = ("latency_s", "memory_bytes", "kernels_s")
+    campaign = dataclasses.replace(TINY, recipes=("work:6", "work:7"), quantities=quantities)
+    summary = go(campaign, tmp_path / "a.parquet")
+    assert summary.rows == 8
+    table = pd.read_parquet(summary.path)
+    found = {
+        key: row
+        for key, *row in zip(zip(table.recipe, table.quantity, strict=True), table.value, table.error, strict=True)
+    }
+    assert found["work:6", "memory_bytes"] == found["work:7", "memory_bytes"] == [7.0, ""]
+    assert found["work:6", "kernels_s"] == [pytest.approx(3e-3), ""]
+    assert found["work:7", "kernels_s"][1] == "this runtime does not tell the times of its kernels"
+    assert found["work:7", "latency_s"][1] == ""
+    kernels = pd.read_parquet(summary.kernels_path)
+    assert list(kernels.recipe) == ["work:6", "work:6"]
+    assert list(zip(kernels.place, kernels.name, kernels.latency_s, strict=True)) == [(0, "a", 2e-3), (1, "b", 1e-3)]
+    assert [node["name"] for node in json.loads(kernels.nodes[0])] == ["first", "second"]
+    assert json.loads(kernels.nodes[1]) == []
+
+
 def test_every_sample_is_in_the_journal(undisturbed):
     with Journal(journal_of(undisturbed.path), is_read_only=True) as journal:
         rows = list(journal.rows())

@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,18 @@ CREATE TABLE probes (
     id INTEGER PRIMARY KEY, worker TEXT, device_fingerprint TEXT, measured_at REAL, compute_s REAL, read_s REAL
 );
 """
+# Made where a journal lacks it.
+_KERNELS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS kernels (
+    position INTEGER NOT NULL REFERENCES items(position),
+    place INTEGER NOT NULL,  -- in the order of execution
+    name TEXT, kind TEXT, implementation TEXT, precision TEXT,
+    nodes TEXT,              -- JSON: the network's nodes that it computes
+    latency_s REAL, noise REAL,
+    PRIMARY KEY (position, place)
+)
+"""
+KERNEL_COLUMNS = ("place", "name", "kind", "implementation", "precision", "nodes", "latency_s", "noise")
 _RESULT_COLUMNS = (
     *KEY, "position", "value", "error", "noise", "samples", "runtime_version", "details",
 )  # fmt: skip
@@ -71,6 +83,7 @@ class Result:
     samples: int | None = None
     runtime_version: str = ""
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    kernels: Sequence[Mapping[str, Any]] = ()  # that the number is the sum of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +120,7 @@ class Journal:
             # A commit is on disk for other processes at once and survives a kill; only a power cut may take the last.
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(_KERNELS_SCHEMA)
 
     @staticmethod
     def create(path: Path, campaign: Campaign) -> None:
@@ -187,7 +201,8 @@ class Journal:
                 "FROM results WHERE position = ?",
                 (item.position,),
             )
-            connection.execute("DELETE FROM results WHERE position = ?", (item.position,))
+            for table in ("results", "kernels"):
+                connection.execute(f"DELETE FROM {table} WHERE position = ?", (item.position,))  # noqa: S608
             connection.execute(
                 "INSERT INTO items VALUES (?, 1, 1, ?, ?) ON CONFLICT (position) DO UPDATE SET "
                 "attempts = attempts + 1, is_steady = 1, seconds = excluded.seconds, "
@@ -204,6 +219,18 @@ class Journal:
                         result.noise, result.samples, result.runtime_version, json.dumps(result.details),
                     )
                     for result in record.results
+                ],
+            )  # fmt: skip
+
+            connection.executemany(
+                "INSERT INTO kernels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        item.position, place, kernel["name"], kernel["kind"], kernel["implementation"],
+                        kernel["precision"], json.dumps(kernel["nodes"]), kernel["latency_s"], kernel["noise"],
+                    )
+                    for result in record.results
+                    for place, kernel in enumerate(result.kernels)
                 ],
             )  # fmt: skip
 
@@ -252,6 +279,16 @@ class Journal:
         names = [column[0] for column in cursor.description]
         for values in cursor:
             yield dict(zip(names, values, strict=True))
+
+    def kernels(self) -> Iterator[dict[str, Any]]:
+        """Every kernel with its item, in the campaign's order."""
+        item = ("recipe", "batch", "input", "device_fingerprint", "runtime", "runtime_version", "threads")
+        query = (
+            f"SELECT {', '.join(item)}, {', '.join(f'kernels.{name}' for name in KERNEL_COLUMNS)} "  # noqa: S608
+            "FROM kernels JOIN results USING (position) WHERE quantity = ? AND error IS NULL ORDER BY position, place"
+        )
+        for values in self._connection.execute(query, (spec.KERNELS,)):
+            yield dict(zip((*item, *KERNEL_COLUMNS), values, strict=True))
 
     def failures(self) -> dict[str, int]:
         """Error -> how many items have it."""

@@ -19,6 +19,7 @@ from latpred.errors import InvalidArgumentError, LatpredError
 
 JOURNAL_SUFFIX = ".journal"
 TABLE_SUFFIX = ".parquet"
+KERNELS_SUFFIX = ".kernels.parquet"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Summary:
     """What a campaign has when it stops."""
 
     path: Path  # the table
+    kernels_path: Path | None  # one of kernels, where they were asked for
     items: int
     wanted: int
     rows: int
@@ -169,9 +171,13 @@ def _finish(journal: Journal, campaign: Campaign, path: Path, notes: list[str]) 
         "latpred": _core.__version__,
     }
     table.write(path, table.to_frame(journal, campaign), facts)
+    kernels_path = path.with_suffix(KERNELS_SUFFIX) if spec.KERNELS in campaign.quantities else None
+    if kernels_path is not None:
+        table.write(kernels_path, table.kernel_frame(journal), facts)
     add_to_record(journal)
     return Summary(
         path=path,
+        kernels_path=kernels_path,
         items=counts["items"],
         wanted=campaign.num_items,
         rows=counts["rows"],

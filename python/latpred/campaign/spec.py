@@ -17,7 +17,8 @@ from latpred.errors import InvalidArgumentError, MissingDependencyError
 
 LATENCY = "latency_s"
 MEMORY = "memory_bytes"
-QUANTITIES = (LATENCY, MEMORY)
+KERNELS = "kernels_s"  # the sum of all kernels' times; each one stands in a table of its own
+QUANTITIES = (LATENCY, MEMORY, KERNELS)
 FIRST_RUN = ", first run"  # at the end of the protocol of such a row
 
 

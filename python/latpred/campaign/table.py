@@ -79,6 +79,11 @@ def _line(found: dict[str, Any], campaign: Campaign, device: str) -> tuple[Any, 
     return tuple((values | own)[name] for name in (*COLUMNS, *OWN_COLUMNS))
 
 
+def kernel_frame(journal: Journal) -> pd.DataFrame:
+    """A row for each kernel of each item; `nodes` is JSON."""
+    return need("pandas", "data", "the table of a campaign").DataFrame(list(journal.kernels()))
+
+
 def write(path: Path, table: pd.DataFrame, facts: dict[str, Any]) -> None:
     """Whole, or not there."""
     need("pyarrow", "data", "the table of a campaign")

@@ -25,6 +25,8 @@ READY, REFUSED, RESULT, PROBED, DESCRIBED = "ready", "refused", "result", "probe
 CPU = "cpu"
 _HOST_SPEED_BUDGET_S = 1.5
 _NS = 1e9
+_KERNEL_RUNS = 30
+_KERNEL_PROTOCOL = f"median of each kernel in {_KERNEL_RUNS} runs"
 
 
 class Measurer:
@@ -195,7 +197,7 @@ def failed(quantities: Sequence[str], protocol: str, reason: str) -> list[dict[s
     return [
         {"quantity": quantity, "protocol": row_protocol, "value": None, "error": reason}
         for quantity in quantities
-        for row_protocol in ((protocol, protocol + spec.FIRST_RUN) if quantity == spec.LATENCY else (protocol,))
+        for row_protocol in _PROTOCOLS[quantity](protocol)
     ]
 
 
@@ -251,9 +253,39 @@ def _memory(workload: Any, protocol: Any, name: str) -> list[dict[str, Any]]:
     ]
 
 
+def _kernels(workload: Any, protocol: Any, name: str) -> list[dict[str, Any]]:
+    times = workload.kernels(_KERNEL_RUNS)
+    if times is None:
+        raise ProfilerError("this runtime does not tell the times of its kernels")
+    kernels = [dataclasses.asdict(row) for row in times.rows]
+    for kernel in kernels:
+        del kernel["samples_s"]  # noise says what of them matters
+    return [
+        {
+            "quantity": spec.KERNELS,
+            "protocol": _KERNEL_PROTOCOL,
+            "value": times.total_s,
+            "samples": _KERNEL_RUNS,
+            "runtime_version": _versions(workload.versions),
+            "details": {
+                "clock": times.clock,
+                "latency_s": times.latency_s,
+                "not_executed": [dataclasses.asdict(node) for node in times.not_executed],
+                "unattributed": [dataclasses.asdict(node) for node in times.unattributed],
+            },
+            "kernels": kernels,
+        }
+    ]
+
+
 def _versions(pairs: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{library} {version}" for library, version in pairs)
 
 
-# Each gives at least the rows that failed() names.
-_QUANTITIES = {spec.LATENCY: _latency, spec.MEMORY: _memory}
+_QUANTITIES = {spec.LATENCY: _latency, spec.MEMORY: _memory, spec.KERNELS: _kernels}
+# The protocols of the rows that each gives, from the campaign's: those of a failure are the same.
+_PROTOCOLS: dict[str, Callable[[str], tuple[str, ...]]] = {
+    spec.LATENCY: lambda name: (name, name + spec.FIRST_RUN),
+    spec.MEMORY: lambda name: (name,),
+    spec.KERNELS: lambda name: (_KERNEL_PROTOCOL,),
+}
