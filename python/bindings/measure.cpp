@@ -1,10 +1,10 @@
 #include "latpred/measure.h"
 
+#include <functional>
 #include <utility>
 
 #include "bindings.h"
 #include "latpred/reference_workload.h"
-#include "reference_run.h"
 
 namespace py = pybind11;
 
@@ -96,9 +96,9 @@ void bind_measure(py::module_& module) {
   // Without the interpreter's lock, which other threads may want; between runs it asks for an interrupt by the user.
   module.def(
       "measure",
-      [](const ReferenceRun& run, const Protocol& protocol, Clock& clock) {
+      [](ReferenceRun& run, const Protocol& protocol, Clock& clock) {
         const py::gil_scoped_release release;
-        return measure(run.run, protocol, clock, [] {
+        return measure(std::ref(run), protocol, clock, [] {
           const py::gil_scoped_acquire acquire;
           if (PyErr_CheckSignals() != 0) throw py::error_already_set();
         });

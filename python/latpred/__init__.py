@@ -30,7 +30,9 @@ from latpred.errors import (
     ShapeError,
     UnsupportedOperatorError,
 )
+from latpred.machine import Host, host
 from latpred.prediction import Fit, Prediction, PredictionTable
+from latpred.profiling import Profile, profile, protocols
 from latpred.record import history
 from latpred.tables import Table
 from latpred.training import evaluate, train
@@ -41,12 +43,14 @@ __all__ = [
     "Fit",
     "Graph",
     "GraphBuilder",
+    "Host",
     "InvalidArgumentError",
     "LatpredError",
     "MissingDependencyError",
     "ModelFileError",
     "Prediction",
     "PredictionTable",
+    "Profile",
     "ProfilerError",
     "ShapeError",
     "Table",
@@ -57,12 +61,15 @@ __all__ = [
     "evaluate",
     "frameworks",
     "history",
+    "host",
     "load",
     "operators",
     "precisions",
     "predict",
     "predict_many",
     "predictors",
+    "profile",
+    "protocols",
     "runtimes",
     "train",
 ]

@@ -35,6 +35,15 @@ TEST(ReferenceWorkload, lasts_about_as_long_as_asked) {
   }
 }
 
+TEST(ReferenceRun, times_itself) {
+  ReferenceRun run("sleep", 0.002);
+  EXPECT_EQ(run.name(), "sleep");
+  run();
+  run();
+  ASSERT_EQ(run.times_s().size(), 2U);
+  for (const double time_s : run.times_s()) EXPECT_GE(time_s, 0.002);
+}
+
 TEST(ReferenceWorkload, refusals) {
   EXPECT_EQ(message_of<InvalidArgumentError>([] { (void)reference_workload("sleap"); }),
             "unknown reference workload 'sleap'; did you mean 'sleep'? Valid: sleep, fma, stream");

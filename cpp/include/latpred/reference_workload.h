@@ -17,4 +17,19 @@ struct ReferenceWorkload {
 // Throws InvalidArgumentError with the nearest name and the list.
 [[nodiscard]] const ReferenceWorkload& reference_workload(std::string_view name);
 
+// One of them, which times itself by a clock of its own: CLOCK_MONOTONIC_RAW, which is never slewed.
+class ReferenceRun {
+ public:
+  ReferenceRun(std::string_view name, double seconds);
+  void operator()();
+
+  [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] const std::vector<double>& times_s() const { return times_s_; }  // of each run so far
+
+ private:
+  std::string_view name_;  // of the table
+  std::function<void()> run_;
+  std::vector<double> times_s_;
+};
+
 }  // namespace latpred

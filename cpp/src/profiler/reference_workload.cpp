@@ -1,5 +1,7 @@
 #include "latpred/reference_workload.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -36,6 +38,12 @@ double trial_s(const std::function<void()>& run) {
     if (i == 0 || time_s < least_s) least_s = time_s;
   }
   return least_s;
+}
+
+double independent_s() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 std::function<void()> make_sleep(double seconds) {
@@ -86,6 +94,15 @@ const ReferenceWorkload& reference_workload(std::string_view name) {
     valid.emplace_back(row.name);
   }
   throw InvalidArgumentError(unknown_name_message("reference workload", name, valid), {.valid = valid});
+}
+
+ReferenceRun::ReferenceRun(std::string_view name, double seconds)
+    : name_(reference_workload(name).name), run_(reference_workload(name).make(seconds)) {}
+
+void ReferenceRun::operator()() {
+  const double begin_s = independent_s();
+  run_();
+  times_s_.push_back(independent_s() - begin_s);
 }
 
 }  // namespace latpred
