@@ -34,6 +34,8 @@ COMMANDS = (
     "campaign run",
     "campaign resume",
     "campaign status",
+    "profile",
+    "host",
     "train",
     "evaluate",
     "history",
