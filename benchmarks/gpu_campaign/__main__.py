@@ -11,6 +11,8 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from latpred.errors import LatpredError, ProfilerError  # noqa: E402
+
 from gpu_campaign.journal import Journal, table_of  # noqa: E402
 from gpu_campaign.settings import PARTS, Part, Setting  # noqa: E402
 
@@ -46,6 +48,8 @@ def run_part(part: Part, folder: Path, minutes: float, device: str, is_smoke: bo
         journal.add(result)
         added += 1
         shown = result.error or f"{1e3 * result.rows[0].value:.3f} ms"
+        if result.error and not bench.is_alive():
+            raise ProfilerError(f"{setting.key} broke the GPU's context ({result.error}); run the same command again")
         print(f"{part.name} {len(journal.keys)}: {setting.key}: {shown}", flush=True)
     return added
 
@@ -71,7 +75,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{len(table)} rows in {path}")
         return 0
     for part in PARTS if "all" in options.parts else [by_name[name] for name in options.parts]:
-        added = run_part(part, options.out, options.minutes, options.device, options.smoke)
+        try:
+            added = run_part(part, options.out, options.minutes, options.device, options.smoke)
+        except LatpredError as error:
+            print(f"gpu_campaign: {error}", file=sys.stderr)
+            return 1
         print(f"{part.name}: {added} settings added")
     return 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from latpred import _core
 from latpred.datasets.rows import Row
-from latpred.errors import LatpredError
+from latpred.errors import LatpredError, ProfilerError
 from latpred.profiling import make_protocol
 from latpred.workloads import sources
 from latpred.workloads.workload import Setting as WorkloadSetting
@@ -31,12 +31,20 @@ _SMOKE = {"warm_up": 1, "min_samples": 2, "max_samples": 3, "timeout_s": 1.0, "l
 _AUTOCAST = {"cuda": torch.float16, CPU: torch.bfloat16}
 
 
+def one_line(error: BaseException) -> str:
+    """Kind and first line."""
+    first, _, _ = str(error).partition("\n")
+    return f"{type(error).__name__}: {first}"
+
+
 class Bench:
     """The device, its instruments and what rows say of them."""
 
     def __init__(self, device: str, is_smoke: bool) -> None:
         self.device, self.is_smoke = device, is_smoke
         self.gpu: Gpu | None = None if device == CPU else _core.Gpu(0)
+        if self.gpu is not None and not torch.cuda.is_available():
+            raise ProfilerError(f"torch {torch.__version__} finds no GPU: install a build of it with CUDA")
         self.name = CPU if self.gpu is None else self.gpu.facts.name
         self.fingerprint = _core.host_facts().fingerprint if self.gpu is None else self.gpu.facts.fingerprint
         version = f" CUDA {torch.version.cuda}" if self.gpu else ""
@@ -49,16 +57,24 @@ class Bench:
         if self.gpu is not None:
             torch.cuda.synchronize()
 
+    def is_alive(self) -> bool:
+        """False where a kernel broke the context: nothing runs in this process any more."""
+        try:
+            self.synchronize()
+        except RuntimeError:
+            return False
+        return True
+
     def measure(self, part: Part, setting: Setting) -> Result:
         """Never raises for what a setting does: a failure is a result too."""
         try:
             with torch.inference_mode(), precision(setting.precision, self.device), self._part_of_gpu(setting) as where:
                 return self._measured(part, setting, where)
         except (LatpredError, RuntimeError) as error:  # torch's out of memory among them
-            return Result(setting.key, error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            return Result(setting.key, error=one_line(error))
         finally:
             gc.collect()
-            if self.gpu is not None:
+            if self.gpu is not None and self.is_alive():
                 torch.cuda.empty_cache()
 
     @contextlib.contextmanager
@@ -180,7 +196,10 @@ class Bench:
         activity = ProfilerActivity.CPU if self.gpu is None else ProfilerActivity.CUDA
         with profile(activities=[activity], acc_events=True) as profiler:
             run()
-        events = sorted(profiler.events(), key=lambda event: event.time_range.start)
+        kinds = torch.autograd.DeviceType
+        wanted = kinds.CPU if self.gpu is None else kinds.CUDA  # without the host's launches
+        events = [event for event in profiler.events() if event.device_type == wanted]
+        events.sort(key=lambda event: event.time_range.start)
         return tuple({"name": event.name, "latency_s": event.time_range.elapsed_us() * 1e-6} for event in events)
 
     def _state(self) -> dict[str, Any]:

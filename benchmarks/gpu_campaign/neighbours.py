@@ -34,7 +34,7 @@ def measure_together(bench: Any, setting: Setting) -> Result:
             process.stdin.flush()
         answers = [json.loads(process.communicate(timeout=_START_TIMEOUT_S)[0]) for process in processes]
     except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
-        return Result(setting.key, error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+        return Result(setting.key, error=f"{type(error).__name__}: {error}")
     finally:
         for process in processes:
             process.kill()

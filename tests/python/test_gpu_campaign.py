@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from latpred import _core
 
 pytest.importorskip("torch")
 pytest.importorskip("pandas")
@@ -61,6 +62,15 @@ def test_a_cut_off_line_is_measured_again_and_no_other(campaign: Any, tmp_path: 
     assert again.keys == {"first"}
     again.add(campaign.journal.Result("second", error="of the test"))
     assert [result.key for result in again.results()] == ["first", "second"]
+
+
+@pytest.mark.skipif(not _core.cuda_unavailable_reason(), reason="here is a GPU, which would be measured")
+def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
+    program = [sys.executable, str(BENCHMARKS / "gpu_campaign"), "fp32", "--out", str(tmp_path)]
+    answer = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("gpu_campaign: NVIDIA's CUDA driver was not found")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_every_part_runs_on_a_processor_and_goes_on(tmp_path: Path) -> None:
