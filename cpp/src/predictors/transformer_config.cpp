@@ -1,0 +1,138 @@
+#include "predictors/transformer_config.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "latpred/error.h"
+#include "latpred/text.h"
+#include "predictors/one_cycle.h"
+#include "predictors/packed_kernels.h"
+
+namespace latpred {
+namespace {
+
+const std::array<TransformerConfig, 2> kConfigs{{
+    {},
+    {.name = "ours",
+     .dropout = 0,  // labels are measured: more of them costs less than noise inside
+     .positions = "sinusoidal",
+     .most_nodes = 0,
+     .scale = "log",
+     .loss = "huber",
+     .huber_delta = 0.02,  // about 5 % of a latency: what repeated measurements differ by
+     .schedule = "one_cycle",
+     .learning_rate = 2e-3,
+     .batch_graphs = 64,
+     .epochs = 60},
+}};
+
+constexpr std::array<LossRow, 3> kLosses{{
+    {"mse", [](double residual, double) { return residual * residual; },
+     [](double residual, double) { return 2 * residual; }},
+    {"l1", [](double residual, double) { return std::abs(residual); },
+     [](double residual, double) { return residual > 0   ? 1.0
+                                          : residual < 0 ? -1.0
+                                                         : 0.0; }},
+    // Over delta, so that it is l1 far out.
+    {"huber",
+     [](double residual, double delta) {
+       const double size = std::abs(residual);
+       return size < delta ? size * size / (2 * delta) : size - delta / 2;
+     },
+     [](double residual, double delta) { return std::clamp(residual / delta, -1.0, 1.0); }},
+}};
+
+constexpr std::array<ScheduleRow, 2> kSchedules{{
+    {"constant", [](double) { return 1.0; }},
+    {"one_cycle", &one_cycle_rate},
+}};
+
+const std::vector<std::string> kPositions{"learned", "sinusoidal"};
+const std::vector<std::string> kScales{"standard", "log"};
+
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+double place_of(std::string_view what, const std::string& name, const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw InvalidArgumentError(unknown_name_message(what, name, names));
+  return static_cast<double>(found - names.begin());
+}
+
+template <typename Rows>
+const auto& row_of(std::string_view what, const std::string& name, const Rows& rows) {
+  return rows[static_cast<std::size_t>(place_of(what, name, names_of(rows)))];
+}
+
+void check_at_least(std::string_view name, std::int64_t value, std::int64_t least) {
+  if (value < least) throw InvalidArgumentError(concat(name, " must be an integer >= ", least, ", got ", value));
+}
+void check_positive(std::string_view name, double value) {
+  if (!(value > 0) || !std::isfinite(value)) {
+    throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
+  }
+}
+void check_multiple(std::string_view name, std::int64_t value, std::int64_t unit) {
+  if (value < unit || value % unit != 0) {
+    throw InvalidArgumentError(concat(name, " must be a multiple of ", unit, ", got ", value));
+  }
+}
+
+}  // namespace
+
+const TransformerConfig& transformer_config(const std::string& name) {
+  return row_of("transformer config", name, kConfigs);
+}
+
+std::vector<std::string> transformer_config_names() { return names_of(kConfigs); }
+
+const LossRow& loss_row(const std::string& name) { return row_of("loss", name, kLosses); }
+
+const ScheduleRow& schedule_row(const std::string& name) { return row_of("schedule", name, kSchedules); }
+
+void check(const TransformerConfig& config) {
+  check_multiple("width", config.width, kWidthUnit);
+  check_multiple("feed_forward_width", config.feed_forward_width, kWidthUnit);
+  check_at_least("heads", config.heads, 1);
+  check_at_least("blocks", config.blocks, 1);
+  check_at_least("batch_graphs", config.batch_graphs, 1);
+  check_at_least("epochs", config.epochs, 1);
+  check_at_least("most_nodes", config.most_nodes, config.has_learned_positions() ? 1 : 0);
+  if (config.width % config.heads != 0 || config.head_width() % kScoreUnit != 0) {
+    throw InvalidArgumentError(
+        concat("width / heads must be a multiple of ", kScoreUnit, ", got ", config.width, " / ", config.heads));
+  }
+  if (!(config.dropout >= 0 && config.dropout < 1)) {
+    throw InvalidArgumentError(concat("dropout must be >= 0 and < 1, got ", config.dropout));
+  }
+  check_positive("learning_rate", config.learning_rate);
+  check_positive("huber_delta", config.huber_delta);
+  (void)config_numbers(config);  // looks all choices up
+}
+
+std::map<std::string, double> config_numbers(const TransformerConfig& config) {
+  return {
+      {"width", static_cast<double>(config.width)},
+      {"heads", static_cast<double>(config.heads)},
+      {"feed_forward_width", static_cast<double>(config.feed_forward_width)},
+      {"blocks", static_cast<double>(config.blocks)},
+      {"dropout", config.dropout},
+      {"positions", place_of("positions", config.positions, kPositions)},
+      {"most_nodes", static_cast<double>(config.most_nodes)},
+      {"scale", place_of("scale", config.scale, kScales)},
+      {"loss", place_of("loss", config.loss, names_of(kLosses))},
+      {"huber_delta", config.huber_delta},
+      {"schedule", place_of("schedule", config.schedule, names_of(kSchedules))},
+      {"learning_rate", config.learning_rate},
+      {"batch_graphs", static_cast<double>(config.batch_graphs)},
+      {"epochs", static_cast<double>(config.epochs)},
+  };
+}
+
+}  // namespace latpred
