@@ -67,6 +67,7 @@ PYBIND11_MODULE(_predictors, module) {
       .def_property_readonly("hidden", &MlpRegressor::hidden)
       .def_property_readonly("num_parameters", &MlpRegressor::num_parameters);
   bind_kernel_residual(module);
+  bind_transformer(module);
   bind_plain_net(module);
 }
 

@@ -5,6 +5,7 @@
 namespace latpred {
 
 void bind_kernel_residual(pybind11::module_& module);
+void bind_transformer(pybind11::module_& module);
 void bind_plain_net(pybind11::module_& module);
 
 }  // namespace latpred

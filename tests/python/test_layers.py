@@ -36,7 +36,12 @@ LEFT_OF = {
     "workloads": ("profiler", "batch"),  # batch: errors of LibTorch as one sentence
 }
 TORCH_LAYERS = {"batch", "predictors", "training", "workloads"}
-TORCH_BINDINGS = {"kernel_residual_module.cpp", "plain_net_module.cpp", "predictors_module.cpp"}
+TORCH_BINDINGS = {
+    "kernel_residual_module.cpp",
+    "plain_net_module.cpp",
+    "predictors_module.cpp",
+    "transformer_module.cpp",
+}
 
 # Public headers without the one source of their stem, and the layer that they belong to.
 OTHER_STEM = {
