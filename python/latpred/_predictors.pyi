@@ -3,10 +3,11 @@ The LibTorch part of latpred. Private: load it through latpred._torch.
 """
 from __future__ import annotations
 import collections.abc
+import latpred._core
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['KernelResidualOptions', 'MlpRegressor', 'fit_kernel_residual', 'predict_kernel_residual']
+__all__: list[str] = ['KernelResidualOptions', 'MlpRegressor', 'PlainNetMeter', 'TransformerConfig', 'TransformerRegressor', 'TransformerTrainer', 'fit_kernel_residual', 'predict_kernel_residual', 'transformer_config', 'transformer_config_names']
 class MlpRegressor:
     """
     A multi-layer perceptron: rows of features to one number each.
@@ -115,6 +116,190 @@ class KernelResidualOptions:
     @weight_penalty.setter
     def weight_penalty(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
+class TransformerConfig:
+    """
+    How a transformer over nodes looks and is trained.
+    """
+    name: str
+    def __init__(self) -> None:
+        ...
+    @property
+    def batch_graphs(self) -> int:
+        ...
+    @batch_graphs.setter
+    def batch_graphs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def blocks(self) -> int:
+        ...
+    @blocks.setter
+    def blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def dropout(self) -> float:
+        ...
+    @dropout.setter
+    def dropout(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def epochs(self) -> int:
+        ...
+    @epochs.setter
+    def epochs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def feed_forward_width(self) -> int:
+        ...
+    @feed_forward_width.setter
+    def feed_forward_width(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def heads(self) -> int:
+        ...
+    @heads.setter
+    def heads(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def huber_delta(self) -> float:
+        ...
+    @huber_delta.setter
+    def huber_delta(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def learning_rate(self) -> float:
+        ...
+    @learning_rate.setter
+    def learning_rate(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def loss(self) -> str:
+        """
+        'mse', 'l1' or 'huber', of the scaled target
+        """
+    @loss.setter
+    def loss(self, arg0: str) -> None:
+        ...
+    @property
+    def most_nodes(self) -> int:
+        """
+        graphs with more are refused; 0: no limit
+        """
+    @most_nodes.setter
+    def most_nodes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def positions(self) -> str:
+        """
+        'learned' or 'sinusoidal'
+        """
+    @positions.setter
+    def positions(self, arg0: str) -> None:
+        ...
+    @property
+    def scale(self) -> str:
+        """
+        'standard' or 'log'
+        """
+    @scale.setter
+    def scale(self, arg0: str) -> None:
+        ...
+    @property
+    def schedule(self) -> str:
+        """
+        'constant' or 'one_cycle'
+        """
+    @schedule.setter
+    def schedule(self, arg0: str) -> None:
+        ...
+    @property
+    def width(self) -> int:
+        ...
+    @width.setter
+    def width(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+class TransformerRegressor:
+    """
+    A trained transformer over nodes.
+    """
+    def __init__(self, config: TransformerConfig, arrays: dict) -> None:
+        """
+        arrays: what a trainer's arrays() gave.
+        """
+    def attention(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        float32 [G, blocks, heads, N, N]: how much each node attends to each other; 0 where either is padding.
+        """
+    def predict(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [G] seconds of attributes [G, N, 3] (operation, weight count, output width), lengths [G].
+        """
+    @property
+    def config(self) -> TransformerConfig:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+class TransformerTrainer:
+    """
+    Trains a transformer epoch by epoch, equal for equal seeds.
+    """
+    def __init__(self, config: TransformerConfig, seed: typing.SupportsInt | typing.SupportsIndex, threads: typing.SupportsInt | typing.SupportsIndex = 1) -> None:
+        """
+        Any number of threads gives the same numbers.
+        """
+    def arrays(self) -> dict:
+        """
+        What predicts, as float64 arrays by name: for a checkpoint and TransformerRegressor.
+        """
+    def attention(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        float32 [G, blocks, heads, N, N]
+        """
+    def fit_epoch(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], target_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> float:
+        """
+        One pass over all graphs; the mean loss of the scaled target, dropout on.
+        """
+    def load_state(self, state: dict) -> None:
+        """
+        Takes up a training of the same config and seed; what follows equals a training that never stopped.
+        """
+    def loss(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], target_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> float:
+        """
+        The mean loss without dropout, for early stopping.
+        """
+    def predict(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [G] seconds
+        """
+    def state(self) -> dict:
+        """
+        All that training goes on from, as float64 arrays by name.
+        """
+    @property
+    def config(self) -> TransformerConfig:
+        ...
+    @property
+    def epochs_done(self) -> int:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+    @property
+    def seed(self) -> int:
+        ...
+class PlainNetMeter:
+    """
+    Measures plain nets with weights from one shared pool.
+    """
+    def __init__(self, pool_bytes: typing.SupportsInt | typing.SupportsIndex = 4294967296) -> None:
+        ...
+    def measure(self, widths: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]], image_sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], *, batch: typing.SupportsInt | typing.SupportsIndex = 1, protocol: latpred._core.Protocol, core: typing.SupportsInt | typing.SupportsIndex = -1) -> list[latpred._core.Measurement]:
+        """
+        One Measurement for each net: its widths, and the size of its images (0: dense layers). A single thread stays on `core` meanwhile; -1: where it is.
+        """
+    @property
+    def pool_bytes(self) -> int:
+        ...
 def fit_kernel_residual(rows: dict, options: KernelResidualOptions, epoch_done: typing.Any = None) -> tuple:
     """
     Fitted arrays by name and the loss of each epoch; equal for equal seeds.
@@ -123,3 +308,9 @@ def predict_kernel_residual(members: collections.abc.Sequence[dict], rows: dict)
     """
     float64 [N] seconds by the mean of fitted members.
     """
+def transformer_config(name: str) -> TransformerConfig:
+    """
+    A copy of the recipe of that name.
+    """
+def transformer_config_names() -> list[str]:
+    ...
