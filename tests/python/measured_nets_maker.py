@@ -7,7 +7,6 @@ from latpred.datasets import fnn, measured_nets
 
 PER_LAYER_S, BYTES_PER_S = 2e-6, 30e9
 CONDITIONS = measured_nets.Conditions(
-    device="Some CPU",
     device_fingerprint="Some CPU, 2 cores",
     runtime="libtorch",
     runtime_version="torch 2.13.0",

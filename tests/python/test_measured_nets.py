@@ -25,6 +25,7 @@ def rows_of(measured):
         row = Row(
             recipe=recipe,
             family="fnn",
+            device="cpu",
             input="",
             value=measured.latency_s[place],
             noise=measured.noise[place],
@@ -76,8 +77,10 @@ def test_rows_of_a_campaign_are_the_same_nets(tmp_path):
 
 def test_rows_of_two_machines_are_refused():
     one = rows_of(by_law(20))
-    other = one.assign(device="Other CPU", device_fingerprint="Other CPU, 8 cores")
-    with pytest.raises(InvalidArgumentError, match=r"several machines or protocols.*'Some CPU', 'Other CPU'"):
+    other = one.assign(device_fingerprint="Other CPU, 8 cores")
+    with pytest.raises(
+        InvalidArgumentError, match=r"several machines or protocols.*'Some CPU, 2 cores', 'Other CPU, 8 cores'"
+    ):
         measured_nets.from_rows(pd.concat([one, other]))
     with pytest.raises(InvalidArgumentError, match="no latency_s of a recipe fnn:"):
         measured_nets.from_rows(one.assign(quantity="memory_bytes"))
@@ -85,12 +88,13 @@ def test_rows_of_two_machines_are_refused():
         measured_nets.from_rows(pd.DataFrame({"x": [1]}))
 
 
-def test_failed_and_unsteady_rows_are_left_out():
+def test_failed_rows_are_left_out_and_unsteady_ones_where_asked():
     table = rows_of(by_law(20))
     recipes = sorted(set(table.recipe))
     table.loc[table.recipe == recipes[0], "value"] = np.nan
     table.loc[table.recipe == recipes[1], "is_steady"] = False
-    assert sorted(measured_nets.from_rows(table).recipes) == recipes[2:]
+    assert sorted(measured_nets.from_rows(table).recipes) == recipes[1:]
+    assert sorted(measured_nets.from_rows(table, only_steady=True).recipes) == recipes[2:]
 
 
 def test_other_files_are_refused(tmp_path):
@@ -121,5 +125,8 @@ def test_parts_divide_the_nets():
 
 
 def test_conditions_tell_their_differences():
-    other = dataclasses.replace(CONDITIONS, device="Other CPU", batch=2)
-    assert CONDITIONS.differences(other) == ["device is 'Other CPU' and was 'Some CPU'", "batch is '2' and was '1'"]
+    other = dataclasses.replace(CONDITIONS, protocol="other", batch=2)
+    assert CONDITIONS.differences(other) == [
+        f"protocol is 'other' and was '{CONDITIONS.protocol}'",
+        "batch is '2' and was '1'",
+    ]

@@ -25,7 +25,7 @@ def measured():
 @pytest.fixture(scope="module")
 def here():
     """As if measured on this machine."""
-    conditions = dataclasses.replace(CONDITIONS, device=HERE.model_name, device_fingerprint=HERE.fingerprint)
+    conditions = dataclasses.replace(CONDITIONS, device_fingerprint=HERE.fingerprint)
     return by_law(COUNT, conditions=conditions)
 
 

@@ -230,9 +230,9 @@ def test_arguments_are_checked(measured, tmp_path):
 
 def test_evaluation_says_that_nets_were_measured_elsewhere(measured, tmp_path):
     found = latpred.train("cache_roofline", dataset=measured, out=tmp_path / "x.safetensors", progress=False)
-    elsewhere = by_law(COUNT, conditions=dataclasses.replace(CONDITIONS, device="Other CPU"))
+    elsewhere = by_law(COUNT, conditions=dataclasses.replace(CONDITIONS, device_fingerprint="Other CPU"))
     notes = latpred.evaluate(found, dataset=elsewhere).notes
-    assert notes == ["measured otherwise: device is 'Other CPU' and was 'Some CPU'"]
+    assert notes == ["measured otherwise: device_fingerprint is 'Other CPU' and was 'Some CPU, 2 cores'"]
     assert latpred.evaluate(found, dataset=measured).notes == []
 
 

@@ -43,8 +43,7 @@ _COLUMNS = ("recipe", "latency_s", "first_run_s", "noise", "again_s")
 class Conditions:
     """Where and how all nets of a file were measured."""
 
-    device: str  # the processor, as its system names it
-    device_fingerprint: str
+    device_fingerprint: str  # the processor, its cores, caches and memory, as its system names them
     runtime: str
     runtime_version: str
     precision: str
@@ -131,7 +130,6 @@ def make(
 
 def from_measurements(recipes: Sequence[str], measured: Sequence[Measurement]) -> MeasuredNets:
     """Nets that were measured in this process, by workloads.plain_nets.measure_plain_nets."""
-    facts = _core.host_facts()
     protocols = {one.protocol for one in measured}
     if len(protocols) != 1:
         raise InvalidArgumentError(f"the nets were measured by {len(protocols)} protocols, expected one")
@@ -140,8 +138,7 @@ def from_measurements(recipes: Sequence[str], measured: Sequence[Measurement]) -
         recipes,
         [one.latency_s for one in measured],
         Conditions(
-            device=facts.model_name,
-            device_fingerprint=facts.fingerprint,
+            device_fingerprint=_core.host_facts().fingerprint,
             runtime="libtorch",
             runtime_version=f"torch {_core.TORCH_VERSION}",
             precision="fp32",
@@ -201,9 +198,9 @@ def read(path: Path) -> MeasuredNets:
     return make(table["recipe"].to_pylist(), conditions=Conditions(**about["conditions"]), **columns)
 
 
-def from_rows(table: pd.DataFrame) -> MeasuredNets:
-    """Those rows of a campaign that are latencies of feed-forward nets, but for failed ones and those that were
-    measured while the machine was not steady; they must be of one machine and protocol."""
+def from_rows(table: pd.DataFrame, *, only_steady: bool = False) -> MeasuredNets:
+    """Those rows of a campaign that are latencies of feed-forward nets; they must be of one machine and protocol.
+    only_steady: without those that were measured while the machine was busy, whose label is clean but noisy."""
     names = [field.name for field in dataclasses.fields(Conditions)]
     own = ("threads", "is_steady", "retimed_value")
     if missing := [name for name in (*rows.COLUMNS, *own) if name not in table.columns]:
@@ -211,7 +208,7 @@ def from_rows(table: pd.DataFrame) -> MeasuredNets:
             f"the table is neither of measured nets nor of a campaign: it lacks {', '.join(missing)}"
         )
     is_net = table.recipe.str.startswith(f"{fnn.KIND}:") & (table.quantity == LATENCY)
-    table = table[is_net & table.value.notna() & table.is_steady]
+    table = table[is_net & table.value.notna() & (table.is_steady | (not only_steady))]
     if not len(table):
         raise InvalidArgumentError(f"the table has no {LATENCY} of a recipe {fnn.KIND}:...")
     is_first = table.protocol.str.endswith(FIRST_RUN)
@@ -242,8 +239,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("rows", type=Path, help="Parquet file of rows")
     parser.add_argument("out", type=Path, help="file to write")
+    parser.add_argument("--only-steady", action="store_true", help="leave out what a busy machine measured")
     options = parser.parse_args()
-    measured = read(options.rows)
+    measured = from_rows(
+        need("pandas", "data", "measured nets").read_parquet(options.rows), only_steady=options.only_steady
+    )
     write(options.out, measured)
     size = options.out.stat().st_size
     print(f"{options.out}: {len(measured)} nets, {size} bytes, {size / len(measured):.1f} a net")

@@ -109,7 +109,9 @@ class Trained:
         is_same = fingerprint == measured.device_fingerprint
         outside = []
         if not is_same:
-            outside.append(f"processor {device} was not measured: the predictor was trained on {_where(measured)}")
+            outside.append(
+                f"processor {device} was not measured: the predictor was trained on {measured.device_fingerprint}"
+            )
             half_width = math.hypot(half_width, OTHER_DEVICE_HALF_WIDTH)
         beyond = []
         if not scope["least_nodes"] <= len(net.widths) <= scope["most_nodes"]:
@@ -123,11 +125,6 @@ class Trained:
         return NetAnswer(
             latency_s, (latency_s / factor, latency_s * factor), provenance, [*outside, *beyond, *net.notes]
         )
-
-
-def _where(conditions: Conditions) -> str:
-    device, fingerprint = conditions.device, conditions.device_fingerprint
-    return fingerprint if fingerprint.startswith(device) else f"{device} ({fingerprint})"
 
 
 def load(path: Path) -> Trained:

@@ -87,8 +87,8 @@ def _check(trained: Trained, asked: dict[str, Any], runtime: str) -> None:
     name = f"predictor '{trained.name}'"
     if asked["device"] != HOST and _core.device(asked["device"]).is_gpu:
         raise InvalidArgumentError(
-            f"{name} was trained on a processor, {conditions.device}; device '{asked['device']}' is a GPU: ask for "
-            f"device='{HOST}', or leave predictor= out"
+            f"{name} was trained on a processor, {conditions.device_fingerprint}; device '{asked['device']}' is a GPU: "
+            f"ask for device='{HOST}', or leave predictor= out"
         )
     allowed = {
         "partition": (None,),
