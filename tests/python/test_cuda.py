@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_gpu import build
-from latpred import _core
+from latpred import _core, gpu
 from latpred.errors import InvalidArgumentError, ProfilerError
 from latpred.profiling import make_protocol
 
@@ -29,8 +30,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> FakeGpu:
 
 @pytest.fixture
 def fake(library: FakeGpu) -> Iterator[FakeGpu]:
+    gc.collect()  # a caught error keeps the handles of its test alive
     library.reset()
     yield library
+    gc.collect()
     assert library.misuses == 0
 
 
@@ -94,6 +97,18 @@ def test_clock_measures_what_runs_on_a_stream(fake: FakeGpu) -> None:
     assert blocked.device_fingerprint == gpu.facts.fingerprint
     assert blocked.clock == "CUDA events, stream blocked until all was queued, L2 flushed"
     assert (clock.block_timeouts, clock.throttle_reasons) == (0, [])
+
+
+def test_measure_on_gpu_takes_a_stream_and_says_what_it_did(fake: FakeGpu) -> None:
+    opened = gpu.Gpu(0, fake.libraries)
+    stream = fake.make_stream()
+    measured = gpu.measure_on_gpu(
+        lambda: fake.enqueue(stream, 5 * KERNEL_S), opened, stream=stream, protocol="dippm", flush_l2=True
+    )
+    assert measured.latency_s == pytest.approx(5 * KERNEL_S, rel=1e-3)
+    assert measured.protocol.startswith("dippm: 5 warm-up, 30 samples")
+    assert measured.clock.endswith("L2 flushed")
+    assert gpu.measure_on_gpu(lambda: None, opened).latency_s >= 0
 
 
 def test_error_of_the_workload_passes_through(fake: FakeGpu) -> None:
