@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import latpred
 
@@ -17,8 +18,9 @@ def test_facts_are_those_of_the_system():
 
 
 def test_measured():
+    start = time.thread_time()
     host = latpred.host(measure=True)
-    assert host.speed.measured_s < 6  # 1.5 on a quiet machine
+    assert time.thread_time() - start < 2  # a busy machine makes only the rest longer
     assert "FLOP/s" in repr(host)
     assert host.bandwidth[0].bytes_per_s > host.bandwidth[-1].bytes_per_s
     assert "16 KiB" in repr(host.bandwidth)
