@@ -185,6 +185,7 @@ class TestModules:
             open_workload(SMALL, runtime="eager", device="cuda")
 
     @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside of torch's compiler
     def test_compiled_runs_are_measured_after_compilation(self):
         with open_workload("fnn:64-64-64", runtime="compiled") as workload:
             measured = workload.measure("khan")

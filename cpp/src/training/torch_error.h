@@ -1,3 +1,0 @@
-#pragma once
-
-#include "batch/torch_error.h"
