@@ -1,4 +1,4 @@
-"""The notebook's cells run one after the other, and it is committed with its outputs."""
+"""The notebooks' cells run one after the other, and they are committed with their outputs."""
 
 import json
 
@@ -8,22 +8,32 @@ from networks import REPOSITORY
 FOLDER = REPOSITORY / "notebooks"
 
 
-def code_cells():
-    notebook = json.loads((FOLDER / "quickstart.ipynb").read_text())
+NAMES = ["quickstart", pytest.param("training", marks=pytest.mark.torch)]
+
+
+def code_cells(name):
+    notebook = json.loads((FOLDER / f"{name}.ipynb").read_text())
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def test_cells_run(monkeypatch):
+@pytest.mark.parametrize("name", NAMES)
+def test_cells_run(name, monkeypatch):
     pytest.importorskip("pandas")
-    pytest.importorskip("matplotlib")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(FOLDER)
     names: dict[str, object] = {}
-    for cell in code_cells():
+    for cell in code_cells(name):
         exec("".join(cell["source"]), names)
+    pyplot.close("all")
 
 
-def test_every_cell_has_run_in_order_and_without_error():
-    cells = code_cells()
+def test_all_are_run():
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"quickstart", "training"}
+
+
+@pytest.mark.parametrize("name", ["quickstart", "training"])
+def test_every_cell_has_run_in_order_and_without_error(name):
+    cells = code_cells(name)
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     for cell in cells:
         assert all(output["output_type"] != "error" for output in cell["outputs"])
