@@ -141,7 +141,8 @@ def _draw_weights(onnx: Any, model: Any) -> None:
 
 def _he(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """He's normal numbers: however deep the network, nothing overflows."""
-    return random.standard_normal(shape, np.float32) * np.float32(math.sqrt(2 / max(1, math.prod(shape[1:]))))
+    deviation = math.sqrt(2 / max(1, math.prod(shape[1:])))
+    return np.asarray(random.standard_normal(shape, np.float32) * np.float32(deviation))
 
 
 def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, tuple[int, ...]]]:
