@@ -281,7 +281,7 @@ class Schedule:
         known.window.append((position, task.is_retimed))
         self._has_measured = True
         self._num_done += is_first
-        self._show(task.item.recipe)
+        self._show(task.item.recipe if is_first else f"{task.item.recipe}, again: the machine was not steady")
 
     def _on_described(self, known: _Worker, event: Event) -> None:
         self._done(known)
