@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ class Transformer:
         self._config = predictors_module().TransformerConfig()
         for name, value in parameters.items():
             setattr(self._config, name, value)
-        self._trainer = predictors_module().TransformerTrainer(self._config, seed)
+        threads = len(os.sched_getaffinity(0))  # any number of them gives the same numbers
+        self._trainer = predictors_module().TransformerTrainer(self._config, seed, threads)
         self._answering = self._trainer
 
     def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
