@@ -176,8 +176,10 @@ TEST(Transformer, TheBlockIsTheOneThatWasRead) {
   parameters["block_0_attention_norm_after_bias"].fill_(0.5);
   parameters["block_0_feed_forward_norm_after_bias"].fill_(0.25);
   const at::Tensor token = torch::tensor({1.0f, 2.0f, -1.0f}).view({1, 1, 3});
-  const at::Tensor x = at::matmul(parameters["embedding_weight"], token.view({3})) + parameters["positions"][0] + 0.75;
-  const double expected = (parameters["output_weight"][0] * x).sum().item<double>();
+  const at::Tensor x = at::matmul(parameters["embedding_weight"], token.view({3})) + parameters["embedding_bias"] +
+                       parameters["positions"][0] + 0.75;
+  const double expected =
+      (parameters["output_weight"][0] * x).sum().item<double>() + parameters["output_bias"].item<double>();
   const at::Tensor found = module.forward_scaled(token, torch::ones({1, 1}, torch::kBool));
   EXPECT_NEAR(found.item<double>(), expected, kTolerance);
 }

@@ -26,16 +26,17 @@ constexpr double kPositionBound = 0.05;  // Keras' start of an embedding
 Transformer::Transformer(const TransformerConfig& config, at::Generator generator)
     : config_(config), layout_(config), values_(torch::zeros({layout_.padded_size})) {
   const torch::NoGradGuard no_grad;
+  double bound = 0;  // of a linear layer, whose bias follows its weight
   for (const TransformerLayout::Slot& slot : layout_.slots) {
     const at::Tensor view = values_.narrow(0, slot.offset, slot.size()).view(slot.shape).detach();
     if (slot.name == "positions") {
       view.uniform_(-kPositionBound, kPositionBound, generator);
-    } else if (slot.name.ends_with("_weight")) {
-      const auto fans = static_cast<double>(slot.shape[0] + slot.shape[1]);
-      const double bound = std::sqrt(6.0 / fans);
-      view.uniform_(-bound, bound, generator);
     } else if (slot.name.ends_with("_gain")) {
       view.fill_(1);
+      bound = 0;
+    } else {
+      if (slot.name.ends_with("_weight")) bound = 1 / std::sqrt(static_cast<double>(slot.shape[1]));
+      view.uniform_(-bound, bound, generator);
     }
     by_offset_[slot.offset] = register_parameter(slot.name, view);
   }

@@ -18,7 +18,7 @@ namespace latpred {
 // It takes attributes and gives seconds as they are: scaled inside, by buffers that are saved with the weights.
 class Transformer : public torch::nn::Module {
  public:
-  // Weights are drawn from `generator` alone: Glorot's uniform rule, biases 0, as Keras begins.
+  // Weights are drawn from `generator` alone, as torch's linear layers start.
   Transformer(const TransformerConfig& config, at::Generator generator);
 
   void set_scale(const TokenScale& scale);
