@@ -28,7 +28,6 @@ void bind_kernel(py::module_& module) {
       .def_readonly("positions", &Kernel::positions)
       .def_readonly("row", &Kernel::row)
       .def_readonly("masked", &Kernel::masked)
-      .def_readonly("composed", &Kernel::composed)
       .def_readonly("interpolates", &Kernel::interpolates)
       .def_readonly("channels_last", &Kernel::channels_last)
       .def("__repr__", [](const Kernel& kernel) { return python_text("<Kernel " + kernel.name + ">"); });

@@ -1077,9 +1077,6 @@ class Kernel:
     def channels_last(self) -> bool:
         ...
     @property
-    def composed(self) -> bool:
-        ...
-    @property
     def flops(self) -> float:
         ...
     @property

@@ -87,10 +87,19 @@ TEST(KernelResidual, AveragesItsMembersBeforeThePhysics) {
   numbers.first_weight = 0.2;  // n = 256: log2 is 8; half of it from this member
   const double with = numbers.latency(network).kernel_s[0];
   numbers.first_weight = 0;
-  numbers.base[0] += 0.8;
-  numbers.base[4] += 0.8;
+  const double learnt = kOutputBounds[0] * std::tanh(8 * 0.2 / kOutputBounds[0]) / 2;
+  numbers.base[0] += learnt;
+  numbers.base[4] += learnt;
   EXPECT_GT(with, without);
   EXPECT_NEAR(with, numbers.latency(network).kernel_s[0], 1e-12);
+}
+
+TEST(KernelResidual, WhatIsLearntStaysInsideItsBound) {
+  const PreparedNetwork network(convolution_network({.channels = 256, .size = 56}), 64, device("T4"));
+  Numbers numbers;
+  const double without = numbers.latency(network).kernel_s[0];
+  numbers.first_weight = 1e3;
+  EXPECT_LT(numbers.latency(network).kernel_s[0], without * std::exp(kOutputBounds[0] / 2) * (1 + 1e-12));
 }
 
 TEST(KernelResidual, EffectsAreOfMeasuredDevicesAndRuntimesOnly) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "latpred/error.h"
+#include "latpred/kernel_terms.h"
 #include "message_of.h"
 
 namespace latpred {
@@ -192,10 +193,12 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("device_effects").values = {9, 9, 9, 9, 9, 0.04, 0.05, 0.06};
   arrays.at("version_effects").values = {0.07, 9, 0.08};
   arrays.at("l2").values = {std::log(0.5), 0};
+  const double learnt_compute = kOutputBounds[0] * std::tanh(0.2 / kOutputBounds[0]);
+  const double learnt_memory = kOutputBounds[1] * std::tanh(-0.4 / kOutputBounds[1]);
   const double compute =
-      3e-4 * std::exp(0.1 + 0.05 + 0.2 + 0.01 + 0.04 + 0.07) * std::pow(1.5, 1 / (1 + std::exp(-0.3)));
+      3e-4 * std::exp(0.1 + 0.05 + learnt_compute + 0.01 + 0.04 + 0.07) * std::pow(1.5, 1 / (1 + std::exp(-0.3)));
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
-  const double memory = traffic / 1e12 * std::exp(0.2 - 0.4 + 0.02 + 0.05 + 0.08);
+  const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08);
   const double kernel = pnorm3(compute, memory) + 2e-6 * std::exp(0.03 + 0.06);
   EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4), 1e-12);
 

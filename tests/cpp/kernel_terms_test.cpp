@@ -128,15 +128,18 @@ TEST(TermColumns, SayWhatTheDeviceExecutes) {
   EXPECT_EQ(input(convolution, "A100", "channels_last_depthwise"), 1);
 }
 
-TEST(KernelTerms, InterpolationOfFewPixelsLeavesSmsIdle) {
+TEST(KernelTerms, InterpolationOfFewPixelsLeavesBandwidthUnused) {
   Kernel resize = stream(kMega);
   resize.kind = CostKind::resize;
   resize.positions = 14 * 14;
-  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);  // the nearest pixel: a thread for every element
+  const double whole = terms(resize, "A100").bandwidth_bytes_per_s;  // the nearest pixel: a thread for every element
   resize.interpolates = true;
-  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 108.0 * 12 * 2048 / (14 * 14));
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").bandwidth_bytes_per_s, 14 * 14 * 17e6);
+  resize.positions = 1e6;
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").bandwidth_bytes_per_s, whole);
+  resize.positions = 14 * 14;
   resize.channels_last = true;
-  EXPECT_DOUBLE_EQ(terms(resize, "A100").wave_factor, 1);
+  EXPECT_DOUBLE_EQ(terms(resize, "A100").bandwidth_bytes_per_s, whole);
 }
 
 TEST(TermColumns, MatchTheGoldenFile) {

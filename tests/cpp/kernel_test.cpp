@@ -220,16 +220,6 @@ Kernel attention_kernel(const Shape& heads, const GraphMaker::Settings& settings
   return fuse(graph, "eager", "fp16").rows.at(0);
 }
 
-TEST(Kernels, AttentionOfFiveDimensionsIsComposedInFloat32) {
-  const Kernel fused = attention_kernel({kBatch, 4, 32, 16});
-  const Kernel composed = attention_kernel({kBatch, 2, 2, 32, 16});
-  EXPECT_FALSE(fused.composed);
-  EXPECT_EQ(fused.arithmetic, Arithmetic::fp16);
-  EXPECT_TRUE(composed.composed);
-  EXPECT_EQ(composed.arithmetic, Arithmetic::fp32);
-  EXPECT_DOUBLE_EQ(composed.bytes() - fused.bytes(), 4.0 * 4 * kBatch * 4 * 32 * 32);
-}
-
 TEST(Kernels, CausalityHidesHalfOfTheScores) {
   const Kernel whole = attention_kernel({kBatch, 4, 32, 16});
   const Kernel causal = attention_kernel({kBatch, 4, 32, 16}, {{"is_causal", std::int64_t{1}}});
@@ -254,6 +244,22 @@ TEST(Kernels, AGeneratedKernelKeepsWhatSeveralOperatorsRead) {
   EXPECT_DOUBLE_EQ(generated.rows[0].bytes_out, elements);
   EXPECT_EQ(fuse(graph, "eager", "fp32").rows.size(), 6U);
   EXPECT_GT(fuse(graph, "tensorrt", "fp32").rows.size(), 1U);
+}
+
+// Read inside through a reshape alone, and by a product outside: it has to be written for the product.
+TEST(Kernels, AGeneratedKernelWritesWhatIsReadOutsideOfIt) {
+  GraphMaker make;
+  const Shape shape{kBatch, 64};
+  const TensorId x = make.node(OperatorId::relu, {make.input(shape)}, shape);
+  const TensorId y = make.node(OperatorId::reshape, {x}, {kBatch, 8, 8});
+  const TensorId inside = make.node(OperatorId::sigmoid, {y}, {kBatch, 8, 8});
+  const double elements = 4.0 * kBatch * 64;
+  EXPECT_DOUBLE_EQ(fuse(make.build({inside}), "compiled", "fp32").rows[0].bytes_out, elements);
+  const TensorId outside = make.node(OperatorId::linear, {x, make.weight({64, 64})}, shape);
+  const Kernels generated = fuse(make.build({inside, outside}), "compiled", "fp32");
+  ASSERT_EQ(generated.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(generated.rows[0].bytes_in, elements);
+  EXPECT_DOUBLE_EQ(generated.rows[0].bytes_out, 2 * elements);
 }
 
 TEST(Kernels, AGeneratedKernelCastsWhatItWrites) {

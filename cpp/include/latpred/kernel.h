@@ -36,7 +36,6 @@ struct Kernel {
   double positions = 0;        // pixels of one output image: convolutions, pooling, resizing
   double row = 0;              // elements that one result of a norm, softmax or reduction combines
   bool masked = false;         // attention with a mask added to its scores
-  bool composed = false;       // attention that no single kernel covers: products and a softmax in float32
   bool interpolates = false;   // resizing by more than the nearest pixel
   bool channels_last = false;  // reads its image with the channels innermost
 

@@ -16,8 +16,9 @@ struct ViewInfo {
   std::vector<Shape> strides;  // [tensors] in elements
 };
 
-// Follows every tensor's strides through the graph, by the rules of torch.Tensor.view.
-[[nodiscard]] ViewInfo find_views(const Graph& graph);
+// Follows every tensor's strides through the graph, by the rules of torch.Tensor.view. `channels_last`: images come in
+// that memory format, and the convolutions' filters have it.
+[[nodiscard]] ViewInfo find_views(const Graph& graph, bool channels_last = false);
 
 // For runtimes without strides: what the operator table calls a view shares its input's memory, everything else moves
 // data. `strides` stays empty.

@@ -67,8 +67,6 @@ std::vector<TermColumn> make_columns() {
       {"m_by_8", "0 or 1", "m of each product of a batch is a multiple of 8",
        [](In in, std::size_t) { return is_multiple(own_rows(in), 8); }},
       {"masked", "0 or 1", "attention with a mask", [](In in, std::size_t) { return flag(in.kernel.masked); }},
-      {"composed", "0 or 1", "attention of single operators, in float32",
-       [](In in, std::size_t) { return flag(in.kernel.composed); }},
       {"row", "log2", "elements that one result of a norm, softmax or reduction combines",
        [](In in, std::size_t) { return log2_size(in.kernel.row); }},
       {"positions", "log2", "pixels of one output image",

@@ -4,20 +4,21 @@
 #include <array>
 #include <numeric>
 
+#include "composed_attention.h"
 #include "fusion_rules.h"
 #include "latpred/program.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
-#include "memory_format.h"
 #include "operators/attention_sizes.h"
 #include "operators/layout.h"
 #include "operators/products.h"
+#include "strided_inputs.h"
+#include "strides.h"
 
 namespace latpred {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-constexpr std::size_t kFusedAttentionRank = 4;
 
 constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
                                  CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
@@ -57,8 +58,15 @@ class Fuser {
         continue;
       }
       add_casts(position);
+      if (kinds_[position] == CostKind::attention && runtime_.strided_views &&
+          is_composed(graph_, graph_.nodes[position])) {
+        add_composed(position);
+        continue;
+      }
+      if (follows_strides()) add_copies(position);
       const std::int64_t row = join_row(position);
       add_node(row, position);
+      if (follows_strides()) add_bias(position);
     }
     for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
     return std::move(result_);
@@ -73,22 +81,40 @@ class Fuser {
     kinds_.reserve(graph_.nodes.size());
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
-    result_.views = runtime_.strided_views ? find_views(graph_) : find_plain_views(graph_);
+    result_.views = runtime_.strided_views ? find_views(graph_, inputs_channels_last_) : find_plain_views(graph_);
     // Other frameworks' files say in which order an image stands, and cost the same in both.
-    if (runtime_.strided_views && (is_of_pytorch() || inputs_channels_last_)) {
-      channels_last_ = find_channels_last(graph_, kinds_, result_.views, inputs_channels_last_);
-    }
+    if (runtime_.strided_views && (is_of_pytorch() || inputs_channels_last_)) find_channels_last();
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
     cast_done_.assign(graph_.tensors.size(), false);
-    num_inside_.assign(graph_.tensors.size(), 0);
     for (const Node& node : graph_.nodes) {
       for (const TensorId id : node.inputs) {
         if (id != kAbsent) ++num_readers_[id];
       }
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
+    count_readers_of_memory();
+  }
+
+  void find_channels_last() {
+    channels_last_.resize(graph_.tensors.size());
+    for (std::size_t id = 0; id < graph_.tensors.size(); ++id) {
+      const Tensor& tensor = graph_.tensors[id];
+      channels_last_[id] = !tensor.is_weight() && is_channels_last(tensor.shape, result_.views.strides[id]);
+    }
+  }
+
+  // Views read nothing: who reads a view reads the memory that it looks at.
+  void count_readers_of_memory() {
+    num_outside_.assign(graph_.tensors.size(), 0);
+    for (NodeId position = 0; position < static_cast<NodeId>(graph_.nodes.size()); ++position) {
+      if (result_.views.is_view[position]) continue;
+      for (const TensorId id : graph_.nodes[position].inputs) {
+        if (id != kAbsent) ++num_outside_[result_.views.base[id]];
+      }
+    }
+    for (const TensorId id : graph_.outputs) ++num_outside_[result_.views.base[id]];
   }
 
   [[nodiscard]] bool is_of_pytorch() const {
@@ -122,6 +148,58 @@ class Fuser {
       (graph_.tensors[id].is_weight() ? cast.weight_bytes : cast.bytes_in) = read;
       cast.bytes_out = count * bits_after_cast(storage().tensor_bits[id]) / kBitsPerByte;
       result_.rows.push_back(std::move(cast));
+    }
+  }
+
+  // Eager PyTorch alone: a code generator reads what it needs where it lies.
+  [[nodiscard]] bool follows_strides() const {
+    return runtime_.strided_views && !runtime_.fuses_shared && is_of_pytorch();
+  }
+
+  void add_copies(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    const bool is_narrowed = node.inputs.size() > 1 && node.inputs[1] != kAbsent &&
+                             bits_read(position, node.inputs[1]) != storage().tensor_bits[node.inputs[1]];
+    for (const TensorId id : copied_inputs(graph_, node, kinds_[position], result_.views.strides,
+                                           {.channels_last = inputs_channels_last_, .narrowed = is_narrowed})) {
+      const double bytes =
+          static_cast<double>(graph_.tensors[id].num_elements()) * bits_read(position, id) / kBitsPerByte;
+      Kernel copy{.name = concat("copy(", graph_.tensors[id].name, ")"), .kind = CostKind::copy};
+      copy.arithmetic = storage().arithmetic[position];
+      copy.repeat = node.repeat;
+      copy.bytes_in = bytes;
+      copy.bytes_out = bytes;
+      result_.rows.push_back(std::move(copy));
+    }
+  }
+
+  void add_bias(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    if (!adds_bias_apart(graph_, node, result_.views.strides)) return;
+    const double bytes = stored_bytes(graph_, storage(), node.outputs[0]);
+    Kernel bias{.name = concat(node.name, ".bias"), .kind = CostKind::binary};
+    bias.arithmetic = storage().arithmetic[position];
+    bias.repeat = node.repeat;
+    bias.flops = static_cast<double>(graph_.tensors[node.outputs[0]].num_elements());
+    bias.bytes_in = bytes;
+    bias.bytes_out = bytes;
+    result_.rows.push_back(std::move(bias));
+  }
+
+  void add_composed(NodeId position) {
+    const Node& node = graph_.nodes[position];
+    const std::vector<Shape>& strides = result_.views.strides;
+    const auto is_copied = [&](std::size_t index) {
+      const TensorId id = node.inputs[index];
+      return is_copied_for_product(graph_.tensors[id].shape, strides[id]);
+    };
+    const ComposedAttention attention{.activation_bits = bits_read(position, node.inputs[0]),
+                                      .copies_query = is_copied(0),
+                                      .copies_key = is_copied(1),
+                                      .copies_value = is_copied(2)};
+    for (Kernel& row : compose_attention(graph_, position, runtime_, attention)) result_.rows.push_back(std::move(row));
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent) producer_row_[id] = static_cast<std::int64_t>(result_.rows.size()) - 1;
     }
   }
 
@@ -248,12 +326,6 @@ class Fuser {
 
   void describe_attention(Kernel& row, const Node& node) const {
     row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph_, node)).has_mask;
-    const Tensor* query = input_tensor(graph_, node, 0);
-    // PyTorch's fused kernels take [batch, heads, tokens, size] alone; anything else is composed of single operators,
-    // in float32 whatever came in (since 2.5).
-    row.composed = runtime_.strided_views && node.source_operator.starts_with("aten.") && query != nullptr &&
-                   query->shape.size() != kFusedAttentionRank;
-    if (row.composed) row.arithmetic = Arithmetic::fp32;
   }
 
   void add_node(std::int64_t index, NodeId position) {
@@ -273,20 +345,16 @@ class Fuser {
       bytes_in = stored_bytes(graph_, storage(), node.inputs[0]);
       bytes_out = bytes_in;
     }
-    if (row.composed) {
-      // The scores are written by the first product, read and written by the softmax, and read by the second product.
-      const double scores = row.gemm_batch * row.m * row.n * sizeof(float);
-      bytes_in += 2 * scores;
-      bytes_out += 2 * scores;
-    }
     if (!is_first) {
       // What stays inside the group is neither written nor read again.
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] != index) continue;
-        const double inside = stored_bytes(graph_, storage(), id);
-        bytes_in = std::max(0.0, bytes_in - inside);
+        bytes_in = std::max(0.0, bytes_in - stored_bytes(graph_, storage(), id));
         // What somebody outside reads too is written all the same.
-        if (++num_inside_[id] == num_readers_[id]) row.bytes_out = std::max(0.0, row.bytes_out - inside);
+        const TensorId memory = result_.views.base[id];
+        if (--num_outside_[memory] == 0) {
+          row.bytes_out = std::max(0.0, row.bytes_out - stored_bytes(graph_, storage(), memory));
+        }
       }
     }
     row.bytes_in += bytes_in;
@@ -302,8 +370,7 @@ class Fuser {
 
   // A fused kernel skips the blocks of scores that causality hides.
   [[nodiscard]] static double executed_share(const Kernel& row, const Node& node) {
-    const bool is_causal =
-        row.kind == CostKind::attention && !row.composed && node.attributes.integer("is_causal", 0) != 0;
+    const bool is_causal = row.kind == CostKind::attention && node.attributes.integer("is_causal", 0) != 0;
     return is_causal ? (1 + 1 / std::max(1.0, row.m)) / 2 : 1.0;
   }
 
@@ -315,7 +382,7 @@ class Fuser {
   std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
   std::vector<int> num_readers_;            // [tensors]
-  std::vector<int> num_inside_;             // [tensors] readers in the row that makes it
+  std::vector<int> num_outside_;            // [tensors] readers of this memory outside the row that makes it
   std::vector<bool> cast_done_;             // [tensors]
   std::vector<bool> channels_last_;         // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;

@@ -18,7 +18,7 @@ Shape other_order_strides(const Attributes& attributes, const Shape& shape) {
   if (has_channels_last(attributes)) {
     return {shape[1] * shape[2] * shape[3], shape[2], 1, shape[1] * shape[2]};
   }
-  return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
+  return channels_last_strides(shape);
 }
 
 enum class Layout { contiguous, point_wise, memory_format, first_input };
@@ -87,6 +87,10 @@ Shape ordered_strides(const Shape& shape, const std::vector<Shape>& operands) {
 }
 
 }  // namespace
+
+Shape channels_last_strides(const Shape& shape) {
+  return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
+}
 
 Shape contiguous_strides(const Shape& shape) {
   Shape strides(shape.size());

@@ -11,6 +11,9 @@ namespace latpred {
 
 [[nodiscard]] Shape contiguous_strides(const Shape& shape);
 
+// Of NCHW sizes over NHWC memory, without gaps.
+[[nodiscard]] Shape channels_last_strides(const Shape& shape);
+
 // Row-major without gaps; sizes of one do not matter.
 [[nodiscard]] bool is_contiguous(const Shape& shape, const Shape& strides);
 

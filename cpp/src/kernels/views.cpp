@@ -12,6 +12,8 @@
 namespace latpred {
 namespace {
 
+constexpr std::size_t kImageRank = 4;
+
 std::int64_t positive_axis(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }
@@ -127,6 +129,11 @@ ViewRule find_rule(OperatorId op) {
   return nullptr;
 }
 
+bool has_stored_filter(const Graph& graph, const Node& node) {
+  return operator_row(node.op).kind == CostKind::conv && node.inputs.size() > 1 && node.inputs[1] != kAbsent &&
+         graph.tensors[node.inputs[1]].is_weight();
+}
+
 ViewInfo nothing_viewed(const Graph& graph) {
   ViewInfo info;
   info.is_view.resize(graph.nodes.size());
@@ -151,12 +158,16 @@ ViewInfo find_plain_views(const Graph& graph) {
   return info;
 }
 
-ViewInfo find_views(const Graph& graph) {
+ViewInfo find_views(const Graph& graph, bool channels_last) {
   ViewInfo info = nothing_viewed(graph);
   std::vector<Shape>& strides = info.strides;
   strides.resize(graph.tensors.size());
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
-    if (graph.tensors[id].kind != TensorKind::activation) strides[id] = contiguous_strides(graph.tensors[id].shape);
+    const Tensor& tensor = graph.tensors[id];
+    if (tensor.kind == TensorKind::activation) continue;
+    strides[id] = channels_last && !tensor.is_weight() && tensor.shape.size() == kImageRank
+                      ? channels_last_strides(tensor.shape)
+                      : contiguous_strides(tensor.shape);
   }
 
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
@@ -175,7 +186,14 @@ ViewInfo find_views(const Graph& graph) {
     for (std::size_t index = 0; index < node.outputs.size(); ++index) {
       const TensorId id = node.outputs[index];
       if (id == kAbsent) continue;
-      strides[id] = is_view ? std::move(viewed[index]) : result_strides(graph, strides, node, index);
+      const Shape& shape = graph.tensors[id].shape;
+      if (is_view) {
+        strides[id] = std::move(viewed[index]);
+      } else if (channels_last && has_stored_filter(graph, node) && shape.size() == kImageRank) {
+        strides[id] = channels_last_strides(shape);
+      } else {
+        strides[id] = result_strides(graph, strides, node, index);
+      }
       if (is_view) info.base[id] = info.base[node.inputs[0]];
     }
   }

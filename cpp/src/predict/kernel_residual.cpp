@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -112,7 +114,7 @@ class KernelResidual : public Predictor {
     std::vector<std::int64_t> widths{static_cast<std::int64_t>(term_columns().size())};
     for (const Json& width : checkpoint.manifest.at("hidden").array()) widths.push_back(width.integer());
     widths.push_back(kNumOutputs);
-    mlp_ = MlpEnsemble(checkpoint, members, widths);
+    mlp_ = MlpEnsemble(checkpoint, members, widths, {kOutputBounds.begin(), kOutputBounds.end()});
 
     const std::vector<double> base = mean_over_members(checkpoint, "base", members, {kNumOutputs});
     const std::vector<double> bias = mean_over_members(checkpoint, "kind_bias", members, {kKinds, kNumOutputs});
@@ -158,17 +160,21 @@ class KernelResidual : public Predictor {
   // [K]; kernels with the same inputs share one run of the MLP.
   [[nodiscard]] std::vector<Outputs> outputs(const LatencyInput& input) const {
     const std::vector<Kernel>& kernels = input.kernels.rows;
-    std::map<std::vector<double>, std::size_t> places;
-    std::vector<std::vector<double>> answers;
+    const std::size_t width = term_columns().size();
+    std::vector<double> columns(kernels.size() * width);  // [K, F]
+    // By the columns' bytes; views of `columns`, which keeps its place.
+    std::unordered_map<std::string_view, std::array<double, kNumOutputs>> answers;
+    answers.reserve(kernels.size());
     std::vector<Outputs> result;
     result.reserve(kernels.size());
-    std::vector<double> columns(term_columns().size());
-    for (const Kernel& kernel : kernels) {
-      fill_term_columns({kernel, input.device, input.runtime}, columns.data());
-      const auto [place, is_new] = places.emplace(columns, answers.size());
-      if (is_new) answers.push_back(mlp_.mean_output(columns));
-      const std::vector<double>& learnt = answers[place->second];
-      const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(kernel.kind)];
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      double* row = columns.data() + k * width;
+      fill_term_columns({kernels[k], input.device, input.runtime}, row);
+      const std::string_view bytes(reinterpret_cast<const char*>(row), width * sizeof(double));
+      const auto [place, is_new] = answers.try_emplace(bytes);
+      std::array<double, kNumOutputs>& learnt = place->second;
+      if (is_new) mlp_.mean_output(row, learnt.data());
+      const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(kernels[k].kind)];
       result.push_back({of_kind.log_inverse_compute + learnt[0], of_kind.log_inverse_memory + learnt[1],
                         of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3]});
     }

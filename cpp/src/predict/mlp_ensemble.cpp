@@ -1,7 +1,9 @@
 #include "mlp_ensemble.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
@@ -14,8 +16,8 @@ double silu(double value) { return value / (1 + std::exp(-value)); }
 }  // namespace
 
 MlpEnsemble::MlpEnsemble(const Checkpoint& checkpoint, std::int64_t num_members,
-                         const std::vector<std::int64_t>& widths)
-    : members_(static_cast<std::size_t>(num_members)), num_outputs_(static_cast<std::size_t>(widths.back())) {
+                         const std::vector<std::int64_t>& widths, std::vector<double> bounds)
+    : members_(static_cast<std::size_t>(num_members)), bounds_(std::move(bounds)) {
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
     const auto inputs = static_cast<std::size_t>(widths[l]);
     const auto outputs = static_cast<std::size_t>(widths[l + 1]);
@@ -53,11 +55,11 @@ MlpEnsemble::MlpEnsemble(const Checkpoint& checkpoint, std::int64_t num_members,
   }
 }
 
-std::vector<double> MlpEnsemble::mean_output(const std::vector<double>& columns) const {
-  std::vector<double> mean(num_outputs_);
+void MlpEnsemble::mean_output(const double* columns, double* mean) const {
+  std::fill_n(mean, bounds_.size(), 0.0);
   std::vector<double> values, next;
   for (const Member& member : members_) {
-    values = columns;
+    values.assign(columns, columns + member.front().inputs);
     for (std::size_t l = 0; l < member.size(); ++l) {
       const Layer& layer = member[l];
       next = layer.bias;
@@ -72,9 +74,10 @@ std::vector<double> MlpEnsemble::mean_output(const std::vector<double>& columns)
       }
       values.swap(next);
     }
-    for (std::size_t o = 0; o < num_outputs_; ++o) mean[o] += values[o] / static_cast<double>(members_.size());
+    for (std::size_t o = 0; o < bounds_.size(); ++o) {
+      mean[o] += bounds_[o] * std::tanh(values[o] / bounds_[o]) / static_cast<double>(members_.size());
+    }
   }
-  return mean;
 }
 
 }  // namespace latpred

@@ -12,10 +12,12 @@ class MlpEnsemble {
  public:
   MlpEnsemble() = default;
   // Reads "input_mean" and "input_deviation" [E, F], "weight_0" [E, H, F], "bias_0" [E, H], "weight_1", ...
-  // `widths`: columns, hidden layers, outputs.
-  MlpEnsemble(const Checkpoint& checkpoint, std::int64_t num_members, const std::vector<std::int64_t>& widths);
+  // `widths`: columns, hidden layers, outputs. An output stays inside +- its bound: b tanh(x / b).
+  MlpEnsemble(const Checkpoint& checkpoint, std::int64_t num_members, const std::vector<std::int64_t>& widths,
+              std::vector<double> bounds);
 
-  [[nodiscard]] std::vector<double> mean_output(const std::vector<double>& columns) const;
+  // `columns`: [F]. Writes [O].
+  void mean_output(const double* columns, double* mean) const;
 
  private:
   struct Layer {
@@ -26,7 +28,7 @@ class MlpEnsemble {
   };
   using Member = std::vector<Layer>;
   std::vector<Member> members_;
-  std::size_t num_outputs_ = 0;
+  std::vector<double> bounds_;  // [O]
 };
 
 }  // namespace latpred

@@ -6,6 +6,7 @@
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tanh.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -13,6 +14,8 @@
 
 #include <cmath>
 #include <string>
+
+#include "latpred/kernel_terms.h"
 
 namespace latpred {
 namespace {
@@ -60,6 +63,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   }
   input_mean_ = register_buffer("input_mean", torch::zeros({sizes.num_columns}));
   input_deviation_ = register_buffer("input_deviation", torch::ones({sizes.num_columns}));
+  output_bounds_ = torch::tensor(std::vector<double>(kOutputBounds.begin(), kOutputBounds.end()), torch::kFloat);
   base_ = register_parameter("base", torch::tensor(kBase, torch::kFloat));
   kind_bias_ = register_parameter("kind_bias", torch::zeros({sizes.num_kinds, kNumOutputs}));
   chip_effects_ = register_parameter("chip_effects", torch::zeros({sizes.num_chips, kNumDeviceEffects}));
@@ -85,6 +89,7 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
     values = at::linear(values, layers_[i].weight, layers_[i].bias);
     if (i + 1 < layers_.size()) values = at::silu(values);
   }
+  values = output_bounds_ * at::tanh(values / output_bounds_);
   return {values + kind_bias_.index_select(0, batch.input_kind) + base_,
           pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device), pick(version_effects_, batch.version),
           pick(host_effects_, batch.host), l2_};

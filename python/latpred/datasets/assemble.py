@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from latpred.datasets import graph_cache, rows, timm_networks, unified
+from latpred.datasets import graph_cache, older_versions, rows, timm_networks, unified
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import BUILDERS, EXTRA, is_recorded
@@ -30,6 +30,7 @@ NO_TIME = "no positive value"
 NO_FRAMEWORK = "its framework is left out"
 CANNOT_BE_REBUILT = "cannot be rebuilt"
 NOT_AS_STATED = "rebuilt otherwise than its table states"
+EXECUTED_OTHERWISE = "executed otherwise by the version it was measured with"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,17 +127,22 @@ def _check(
         if cache is None or not (recipe in cache or recipe in failures):
             reasons |= dict.fromkeys(part.id, (NO_FRAMEWORK, ""))
         else:
-            reasons |= _check_network(cache, recipe, part.id, stated)
+            reasons |= _check_network(cache, recipe, part, stated)
         yield Step(CHECK, done, len(networks), recipe)
     return reasons
 
 
 def _check_network(
-    cache: GraphCache, recipe: str, ids: Iterable[str], stated: dict[str, tuple[float, float | None]]
+    cache: GraphCache, recipe: str, part: pd.DataFrame, stated: dict[str, tuple[float, float | None]]
 ) -> dict[str, tuple[str, str]]:
     try:
         graph = cache.graph(recipe, 1)
     except LatpredError as error:
-        return dict.fromkeys(ids, (CANNOT_BE_REBUILT, str(error)))
-    differences = {row_id: timm_networks.difference(graph, *stated[row_id]) for row_id in ids if row_id in stated}
-    return {row_id: (NOT_AS_STATED, text) for row_id, text in differences.items() if text is not None}
+        return dict.fromkeys(part.id, (CANNOT_BE_REBUILT, str(error)))
+    reasons = {}
+    for row in part.itertuples():
+        if (text := older_versions.difference(graph, row.runtime_version, row.precision)) is not None:
+            reasons[row.id] = (EXECUTED_OTHERWISE, text)
+        elif row.id in stated and (text := timm_networks.difference(graph, *stated[row.id])) is not None:
+            reasons[row.id] = (NOT_AS_STATED, text)
+    return reasons

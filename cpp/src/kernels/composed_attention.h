@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/graph.h"
+#include "latpred/kernel.h"
+#include "latpred/runtime.h"
+
+namespace latpred {
+
+// Whether PyTorch has no fused kernel for this attention: those take [batch, heads, tokens, size] alone.
+[[nodiscard]] bool is_composed(const Graph& graph, const Node& node);
+
+struct ComposedAttention {
+  int activation_bits = 0;  // of queries, keys and values as they come in
+  bool copies_query = false;
+  bool copies_key = false;
+  bool copies_value = false;
+};
+
+// The kernels of an attention that is composed of single operators, in order: those of torch 2.5 and later, which
+// computes in float32 whatever came in. The first product stands for the node: it is the one with a member.
+[[nodiscard]] std::vector<Kernel> compose_attention(const Graph& graph, NodeId position, const Runtime& runtime,
+                                                    const ComposedAttention& attention);
+
+}  // namespace latpred

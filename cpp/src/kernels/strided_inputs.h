@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/graph.h"
+#include "latpred/operators.h"
+
+namespace latpred {
+
+// What eager PyTorch does before a kernel that cannot read its input as it lies in memory.
+
+// Whether a batched product has to copy this operand: its leading dimensions are not one in memory, or its rows have
+// gaps both ways.
+[[nodiscard]] bool is_copied_for_product(const Shape& shape, const Shape& strides);
+
+// How the weights of a node lie in memory.
+struct StoredWeights {
+  bool channels_last = false;  // the filters of convolutions
+  bool narrowed = false;       // autocast has made a copy: a fully connected layer of strided input folds otherwise
+};
+
+// The inputs of `node` that are copied first. `strides`: of every tensor.
+[[nodiscard]] std::vector<TensorId> copied_inputs(const Graph& graph, const Node& node, CostKind kind,
+                                                  const std::vector<Shape>& strides, StoredWeights weights);
+
+// A fully connected layer of strided input is a product and, in a kernel of its own, an addition of the bias.
+[[nodiscard]] bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Shape>& strides);
+
+}  // namespace latpred

@@ -1,0 +1,80 @@
+#include "kernels/strided_inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "graph_maker.h"
+#include "latpred/kernel.h"
+#include "latpred/program.h"
+#include "latpred/text.h"
+
+namespace latpred::testing {
+namespace {
+
+constexpr std::int64_t kBatch = 8;
+
+Kernels run(Graph graph, bool channels_last = false, std::string_view precision = "amp") {
+  Program program;
+  program.source.framework = "pytorch";
+  graph.program = std::make_shared<const Program>(std::move(program));
+  return fuse(graph, "eager", precision, channels_last);
+}
+
+std::size_t count(const Kernels& kernels, std::string_view part) {
+  std::size_t found = 0;
+  for (const Kernel& row : kernels.rows) found += row.name.find(part) != std::string::npos ? 1 : 0;
+  return found;
+}
+
+TEST(StridedInputs, ABatchThatIsNotOneDimensionIsCopiedForAProduct) {
+  EXPECT_FALSE(is_copied_for_product({8, 4, 32, 16}, {2048, 512, 16, 1}));
+  EXPECT_FALSE(is_copied_for_product({8, 4, 16, 32}, {2048, 512, 1, 16}));  // transposed: the library reads it so
+  EXPECT_TRUE(is_copied_for_product({8, 4, 32, 16}, {6144, 16, 192, 1}));   // heads cut out of one product
+  EXPECT_FALSE(is_copied_for_product({8, 1, 32, 16}, {6144, 16, 192, 1}));  // one head
+  EXPECT_TRUE(is_copied_for_product({8, 4, 32, 16}, {4096, 1024, 32, 2}));  // every second element
+}
+
+TEST(StridedInputs, ANormCopiesWhatWasTransposed) {
+  GraphMaker make;
+  const TensorId x = make.node(OperatorId::relu, {make.input({kBatch, 64, 32})}, {kBatch, 64, 32});
+  const TensorId y = make.node(OperatorId::transpose, {x}, {kBatch, 32, 64}, {{"perm", Shape{0, 2, 1}}});
+  const auto norm = [&](TensorId id) {
+    return make.node(OperatorId::layer_norm, {id, make.weight({64}), make.weight({64})}, {kBatch, 32, 64});
+  };
+  const Kernels kernels = run(make.build({norm(y)}));
+  ASSERT_EQ(count(kernels, "copy("), 1U);
+  EXPECT_EQ(kernels.rows[1].kind, CostKind::copy);
+  EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_in, kernels.rows[1].bytes_out);
+}
+
+TEST(StridedInputs, ALayerOfStridedInputAddsItsBiasApart) {
+  const auto layer = [](bool transposed) {
+    GraphMaker make;
+    const Shape given = transposed ? Shape{kBatch, 64, 32} : Shape{kBatch, 32, 64};
+    TensorId x = make.node(OperatorId::relu, {make.input(given)}, given);
+    if (transposed) x = make.node(OperatorId::transpose, {x}, {kBatch, 32, 64}, {{"perm", Shape{0, 2, 1}}});
+    return run(
+        make.build({make.node(OperatorId::linear, {x, make.weight({16, 64}), make.weight({16})}, {kBatch, 32, 16})}));
+  };
+  EXPECT_EQ(count(layer(false), ".bias"), 0U);
+  EXPECT_EQ(count(layer(true), ".bias"), 1U);
+  EXPECT_EQ(count(layer(true), "copy("), 0U);  // a transposed operand is read as it is
+}
+
+// The norm of groups makes its result contiguous; filters in the other format ask for that again.
+TEST(StridedInputs, ImagesAreTurnedRoundBetweenChannelsLastFiltersAndGroupNorm) {
+  GraphMaker make;
+  const Shape image{kBatch, 32, 8, 8};
+  const GraphMaker::Settings settings{
+      {"kernel_shape", Shape{3, 3}}, {"pads", Shape{1, 1, 1, 1}}, {"strides", Shape{1, 1}}};
+  const auto convolve = [&](TensorId id) {
+    return make.node(OperatorId::conv, {id, make.weight({32, 32, 3, 3})}, image, settings);
+  };
+  const TensorId normed =
+      make.node(OperatorId::group_norm, {convolve(make.input(image)), make.weight({32}), make.weight({32})}, image);
+  const Graph graph = make.build({convolve(normed)});
+  EXPECT_EQ(count(run(graph, false), "copy("), 0U);
+  EXPECT_EQ(count(run(graph, true), "copy("), 2U);
+}
+
+}  // namespace
+}  // namespace latpred::testing
