@@ -9,6 +9,8 @@ if(LATPRED_PYTHON)
   find_package(pybind11 3.0 CONFIG REQUIRED HINTS ${latpred_pybind11_dir})
 endif()
 
+find_program(LATPRED_GOLD ld.gold)
+
 # latpred_module(_core SOURCES module.cpp error.cpp LIBRARIES latpred_predict)
 #
 # An extension module of the package latpred that exports its entry point and nothing else.
@@ -18,6 +20,10 @@ function(latpred_module name)
   pybind11_add_module(${name} NO_EXTRAS ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE latpred_options ${arg_LIBRARIES})
   target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/module_symbols.map)
+  # Equal functions, of which templates make many, become one: a linker that is there on most systems can do that.
+  if(LATPRED_GOLD)
+    target_link_options(${name} PRIVATE "$<$<CONFIG:Release>:-fuse-ld=gold;-Wl,--icf=safe>")
+  endif()
   set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/module_symbols.map)
   install(TARGETS ${name} DESTINATION latpred)
 endfunction()

@@ -9,8 +9,8 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-_MAX_BYTES = 2_000_000  # without what predictors are fitted on and what they have learnt, which grow by themselves
-_LEARNT = ("latpred/data/predictors/", "latpred/data/measurements/")
+_MAX_BYTES = 2_000_000  # without data: what predictors are fitted on, what they have learnt, networks to time
+_LEARNT = ("latpred/data/predictors/", "latpred/data/measurements/", "latpred/data/probes.sqlite")
 _SUFFIXES = {".py", ".pyi", ".so", ".typed"}
 _DATA_SUFFIXES = {".csv", ".json", ".md", ".parquet", ".safetensors", ".sqlite", ".txt"}
 _REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_predictors.pyi", "__init__.py", "cli.py"))
