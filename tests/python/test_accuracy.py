@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from example_networks import REPOSITORY
 from latpred.fitting import left_out, ship, thinning
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, TERMS, KernelTable
 from latpred.fitting.split import FOLDS, TEST
-from networks import REPOSITORY
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

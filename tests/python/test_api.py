@@ -4,8 +4,8 @@ import sys
 import latpred
 import numpy as np
 import pytest
+from example_networks import RESNET50, small_network
 from latpred import InvalidArgumentError
-from networks import RESNET50, small_network
 
 
 def test_load_and_predict_agree_on_the_network():

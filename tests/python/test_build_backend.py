@@ -4,7 +4,7 @@ import importlib.util
 import sysconfig
 
 import pytest
-from networks import REPOSITORY
+from example_networks import REPOSITORY
 
 pytest.importorskip("scikit_build_core")
 

@@ -8,12 +8,12 @@ import os
 import latpred
 import numpy as np
 import pytest
+from example_networks import REPOSITORY, RESNET50, small_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from latpred import Calibration, InvalidArgumentError
 from latpred.calibration import fit, load_calibration
 from latpred.calibration.probes import NETWORKS, probe_graph
-from networks import REPOSITORY, RESNET50, small_network
 
 GOLDEN = REPOSITORY / "tests" / "golden" / "calibration.json"
 A100 = "A100-SXM4-40GB"

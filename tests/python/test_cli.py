@@ -4,8 +4,8 @@ import sys
 
 import latpred
 import pytest
+from example_networks import RESNET50
 from latpred.cli import main, parse_input_words
-from networks import RESNET50
 
 FILE = str(RESNET50)
 

@@ -3,8 +3,8 @@ import json
 
 import latpred
 import pytest
+from example_networks import RESNET50
 from latpred.cli import main
-from networks import RESNET50
 
 
 @pytest.fixture

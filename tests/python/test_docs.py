@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from networks import REPOSITORY
+from example_networks import REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("docs/*.md"), REPOSITORY / "README.md"])
 

@@ -2,8 +2,8 @@ import pickle
 
 import latpred
 import pytest
+from example_networks import small_network
 from latpred import errors
-from networks import small_network
 
 BUILTINS = {
     "InvalidArgumentError": ValueError,

@@ -3,7 +3,7 @@ import sys
 
 import latpred
 import pytest
-from networks import REPOSITORY, RESNET50
+from example_networks import REPOSITORY, RESNET50
 
 
 def test_the_committed_network_is_what_its_script_makes(tmp_path):

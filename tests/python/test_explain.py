@@ -1,7 +1,7 @@
 import latpred
 import pytest
+from example_networks import RESNET50, small_network
 from latpred import explain
-from networks import RESNET50, small_network
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ from pathlib import Path
 import latpred
 import numpy as np
 import pytest
+from example_networks import small_network
 from latpred import MissingDependencyError
-from networks import small_network
 
 onnx = pytest.importorskip("onnx")
 

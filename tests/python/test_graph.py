@@ -1,8 +1,8 @@
 import latpred
 import numpy as np
 import pytest
+from example_networks import RESNET50, small_network
 from latpred import InvalidArgumentError, ShapeError
-from networks import RESNET50, small_network
 
 
 def test_counts_of_a_small_network_are_those_done_by_hand():

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from example_networks import REPOSITORY
 from latpred.datasets import fnn, measured_nets
 from latpred.training.net_errors import noise_floor
-from networks import REPOSITORY
 
 pytest.importorskip("pyarrow")
 

@@ -11,8 +11,8 @@ import sys
 from types import ModuleType
 
 import pytest
+from example_networks import REPOSITORY
 from latpred import _core
-from networks import REPOSITORY
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from networks import REPOSITORY
+from example_networks import REPOSITORY
 
 FOLDER = REPOSITORY / "notebooks"
 

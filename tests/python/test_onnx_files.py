@@ -92,7 +92,7 @@ def test_recipes_become_files_with_weights_that_are_not_zero(tmp_path):
 
 
 def test_variances_are_positive(tmp_path):
-    from networks import REPOSITORY
+    from example_networks import REPOSITORY
 
     file = prepare(REPOSITORY / "examples" / "resnet50.onnx", tmp_path)
     written = onnx.load(file.path)

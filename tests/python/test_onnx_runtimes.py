@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from example_networks import REPOSITORY
 from latpred.errors import MissingDependencyError, ProfilerError
 from latpred.workloads import itt, open_workload
-from networks import REPOSITORY
 
 onnx = pytest.importorskip("onnx")
 RUNTIMES = ["openvino", "onnxruntime"]

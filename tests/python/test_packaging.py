@@ -6,8 +6,8 @@ import sys
 
 import latpred
 import pytest
+from example_networks import REPOSITORY
 from latpred import cli
-from networks import REPOSITORY
 
 tomllib = pytest.importorskip("tomllib")  # from Python 3.11 on
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())

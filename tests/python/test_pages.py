@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from networks import REPOSITORY
+from example_networks import REPOSITORY
 
 PAGES = ("calibration.md", "campaigns.md", "datasets.md", "formats.md", "pytorch.md", "training.md")
 TEXTS = {page: (REPOSITORY / "docs" / page).read_text() for page in PAGES}

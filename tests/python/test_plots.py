@@ -1,6 +1,6 @@
 import latpred
 import pytest
-from networks import RESNET50, small_network
+from example_networks import RESNET50, small_network
 
 matplotlib = pytest.importorskip("matplotlib")
 

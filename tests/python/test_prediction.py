@@ -4,8 +4,8 @@ import math
 import latpred
 import numpy as np
 import pytest
+from example_networks import RESNET50, small_network
 from latpred import _core
-from networks import RESNET50, small_network
 
 KEYS = {"latency_ms", "memory_mb", "energy_j"}
 

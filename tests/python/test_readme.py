@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from networks import REPOSITORY
+from example_networks import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text()
 PYTHON_BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)

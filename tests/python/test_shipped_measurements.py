@@ -4,11 +4,11 @@ import json
 
 import latpred
 import pytest
+from example_networks import REPOSITORY
 from latpred.datasets import assemble, recipe, shipped
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.rows import COLUMNS, Row
 from latpred.fitting.split import TEST, part_of_family
-from networks import REPOSITORY
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
