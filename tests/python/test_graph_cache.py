@@ -2,10 +2,13 @@
 
 import importlib.util
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from latpred.datasets import recipe, recorded, timm_networks
@@ -65,6 +68,19 @@ def test_a_cache_gives_recorded_and_built_networks_at_any_batch(tmp_path, tiny):
     with pytest.raises(InvalidArgumentError, match="no network 'linear:5': it was never built"):
         cache.graph("linear:5", 1)
     assert list(build_cache(path, ["linear:8"], workers=1)) == []
+
+
+def test_a_cache_whose_writer_was_killed_inside_a_transaction_is_read(tmp_path, tiny):
+    path = tmp_path / "graphs.sqlite"
+    list(build_cache(path, ["linear:3"], workers=1))
+    killed = tmp_path / "killed.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA cache_size = 1")  # what does not fit is written at once, and the journal before it
+        for place in range(200):
+            connection.execute("INSERT INTO networks (recipe, document) VALUES (?, ?)", (f"x{place}", bytes(4096)))
+        for end in ("", "-journal"):
+            shutil.copy(f"{path}{end}", f"{killed}{end}")
+    assert GraphCache(killed).recipes() == ["linear:3"]
 
 
 def test_what_cannot_be_built_is_kept_with_its_reason_and_tried_again(tmp_path, tiny):

@@ -61,6 +61,7 @@ class GraphCache:
             )
         self._path = path
         cache = unpacked(path) if path.suffix == ARCHIVE_SUFFIX else path
+        _roll_back(cache)
         self._connection = sqlite3.connect(f"{cache.absolute().as_uri()}?mode=ro", uri=True)
         self._program = lru_cache(_KEPT_PROGRAMS)(self._read)
 
@@ -143,6 +144,13 @@ def _attempts(recipes: list[str], workers: int) -> Iterator[tuple[str, Recorded 
                 for future in done:
                     yield future.result()
                     running |= {pool.submit(_attempt, recipe) for recipe in islice(waiting, 1)}
+
+
+def _roll_back(path: Path) -> None:
+    """A build that was killed while it wrote leaves a journal, which a connection that only reads cannot undo."""
+    if path.with_name(f"{path.name}-journal").is_file():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("SELECT COUNT(*) FROM networks")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
