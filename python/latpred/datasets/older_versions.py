@@ -21,7 +21,9 @@ def _torch_version(runtime_version: str) -> tuple[int, int] | None:
 
 def _has_composed_attention(graph: Graph) -> bool:
     return any(
-        node.operator == "scaled_dot_product_attention" and len(node.inputs[0].shape) != _FUSED_ATTENTION_RANK
+        node.operator == "scaled_dot_product_attention"
+        and (query := node.inputs[0]) is not None
+        and len(query.shape) != _FUSED_ATTENTION_RANK
         for node in graph.nodes
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -153,7 +153,7 @@ def _hosts(fitted: kernel_residual.KernelResidual, training: KernelTable) -> pd.
     )
 
 
-def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes: dict[str, object]) -> str:
+def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes: dict[str, Any]) -> str:
     """One fit and its answers, in a process of its own."""
     table = load(folder)
     seen, asked = masks(table.rows, situation, part)
