@@ -63,7 +63,7 @@ class KernelResidual : public torch::nn::Module {
   std::vector<Layer> layers_;
   at::Tensor input_mean_;       // [F]
   at::Tensor input_deviation_;  // [F]
-  at::Tensor output_bounds_;  // [4]
+  at::Tensor output_bounds_;    // [4]
   at::Tensor base_;             // [4]
   at::Tensor kind_bias_;        // [kinds, 4]
   at::Tensor chip_effects_;     // [chips, 4]
