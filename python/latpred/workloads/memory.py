@@ -30,28 +30,36 @@ def measure_here(request: Mapping[str, Any]) -> dict[str, int]:
     module, _, name = request["opens"].partition(":")
     opener = getattr(importlib.import_module(module), name)
     opener.imports()
-    imports_bytes = _status(_NOW)
+    imports = _resident()
     _reset_peak()
     with contextlib.closing(opener(Setting(**request["setting"]))) as opened:
-        build_peak_bytes = _status(_PEAK)
-        built_bytes = _status(_NOW)
+        built = _resident()
         _reset_peak()
         opened.run_many(_CALLS)
-        run_peak_bytes = _status(_PEAK)
+        run = _resident()
     return {
-        "build_peak_bytes": build_peak_bytes - imports_bytes,
-        "built_bytes": built_bytes - imports_bytes,
-        "run_peak_bytes": run_peak_bytes - imports_bytes,
-        "imports_bytes": imports_bytes,
+        "build_peak_bytes": built.peak_bytes - imports.now_bytes,
+        "built_bytes": built.now_bytes - imports.now_bytes,
+        "run_peak_bytes": run.peak_bytes - imports.now_bytes,
+        "imports_bytes": imports.now_bytes,
     }
 
 
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == field:
-            return int(value.split()[0]) * _KIBIBYTE
-    raise ProfilerError(f"this system's /proc/self/status does not tell {field}: no memory can be measured")
+@dataclasses.dataclass(frozen=True)
+class _Resident:
+    peak_bytes: int
+    now_bytes: int
+
+
+def _resident() -> _Resident:
+    """Both numbers of one reading: between two, reading itself touches pages that only the second would count."""
+    fields = dict(line.partition(":")[::2] for line in Path("/proc/self/status").read_text().splitlines())
+    for field in (_PEAK, _NOW):
+        if field not in fields:
+            raise ProfilerError(f"this system's /proc/self/status does not tell {field}: no memory can be measured")
+    peak, now = (int(fields[field].split()[0]) * _KIBIBYTE for field in (_PEAK, _NOW))
+    # The kernel counts pages by thread and adds them up late: the peak that it has noted can lag behind what is there.
+    return _Resident(peak_bytes=max(peak, now), now_bytes=now)
 
 
 def _reset_peak() -> None:
