@@ -210,7 +210,7 @@ def test_a_module():
 
 
 def test_tables():
-    assert [row.name for row in latpred.protocols()] == ["default", "entropy", "khan", "mendoza", "dippm"]
+    assert [row.name for row in latpred.protocols()] == ["default", "entropy", "khan", "mendoza", "dippm", "warm"]
     assert latpred.protocols()["khan"].protocol.max_samples == 5
     assert [row.name for row in _core.criteria()] == ["count", "relative_standard_deviation", "entropy"]
     assert _core.samples_wanted("relative_standard_deviation", [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) == 5

@@ -22,12 +22,13 @@ pytestmark = pytest.mark.torch
 
 NAMES = ["transformer", "transformer_paper"]
 COUNT = 300
+NOISE = 0.02  # of by_law(), on the logarithm
 EPOCHS = 3
 
 
 @pytest.fixture(scope="module")
 def measured():
-    return by_law(COUNT)
+    return by_law(COUNT, noise=NOISE)
 
 
 def train(name, measured, out, **words):
@@ -47,8 +48,11 @@ def test_equal_seeds_give_equal_files_and_others_do_not(name, measured, tmp_path
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_and_padding_changes_nothing(name, measured, tmp_path):
     found = train(name, measured, tmp_path / "x.safetensors", epochs=12)
-    losses = [line["loss"] for line in found.history]
-    assert losses[-1] < 0.5 * losses[0]
+    if name == "transformer":  # its base is the very law, to which it adds nothing but what noise teaches
+        assert found.history[-1]["validation_error"] < 2 * NOISE
+    else:
+        losses = [line["loss"] for line in found.history]
+        assert losses[-1] < 0.5 * losses[0]
     # The same nets in wider arrays, and alone.
     nets = measured.nets.select(np.arange(20))
     wide = fnn.Nets(np.pad(nets.attributes, ((0, 0), (0, 2), (0, 0)), constant_values=7.0), nets.lengths)

@@ -25,7 +25,9 @@ MAX_ATTEMPTS = 3
 
 _HASHED_BYTES = 1 << 20  # about 1 ms of integer arithmetic on one core, nothing from memory
 _READ_BYTES = 256 << 20  # several times a last-level cache: the speed of memory
-_RUNS = 3  # of each load; their median without those that were interrupted
+# Of each load; their median without those that were interrupted. A few milliseconds at another clock should not be taken
+# for ten seconds.
+_HASHES, _READS = 15, 5
 _FIRST_PROBES = 3  # when a worker starts: what is usual should not hang on one
 
 
@@ -67,13 +69,13 @@ class Prober:
         return [self.probe() for _ in range(_FIRST_PROBES)]
 
     def probe(self) -> Probe:
-        return Probe(_time(lambda: hashlib.blake2b(self._hashed).digest()), _time(self._read.max))
+        return Probe(_time(lambda: hashlib.blake2b(self._hashed).digest(), _HASHES), _time(self._read.max, _READS))
 
 
-def _time(call: Callable[[], Any]) -> float:
+def _time(call: Callable[[], Any], runs: int) -> float:
     """The median of the runs that kept their core, of the thread's CPU time where there is none."""
     clean, cpu = [], []
-    for _ in range(_RUNS):
+    for _ in range(runs):
         switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         wall_start, cpu_start = time.perf_counter(), time.thread_time()
         call()

@@ -230,7 +230,8 @@ class Nets:
 
     def weight_bytes(self) -> np.ndarray:
         """[G] of the whole net, float32."""
-        return np.asarray(4 * self.weights.sum(axis=1))
+        is_node = np.arange(self.attributes.shape[1]) < self.lengths[:, None]
+        return np.asarray(4 * np.where(is_node, self.weights, 0).sum(axis=1))
 
 
 def encode(widths: Sequence[Sequence[int]], max_nodes: int | None = None) -> Nets:

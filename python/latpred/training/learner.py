@@ -82,11 +82,11 @@ def _transformer(seed: int, parameters: Parameters) -> Learner:
     return Transformer(seed, parameters)
 
 
-def _transformer_parameters(recipe: str) -> Callable[[int], Parameters]:
+def _transformer_parameters(recipe: str, base: str) -> Callable[[int], Parameters]:
     def found(epochs: int) -> Parameters:
         from latpred.training.transformer import hyper_parameters
 
-        return hyper_parameters(recipe, epochs)
+        return hyper_parameters(recipe, base, epochs)
 
     return found
 
@@ -104,10 +104,10 @@ def _fixed(**parameters: Any) -> Callable[[int], Parameters]:
 TRAINABLE: tuple[TrainableRow, ...] = (
     TrainableRow(
         "transformer",
-        "transformer over the nodes of a feed-forward net, logarithms in and out",
+        "transformer over the nodes of a feed-forward net, logarithms in and out, over a roofline that knows caches",
         _transformer,
         epochs=60,
-        hyper_parameters=_transformer_parameters("ours"),
+        hyper_parameters=_transformer_parameters("ours", base="cache_roofline"),
         max_nodes=None,
     ),
     TrainableRow(
@@ -115,7 +115,7 @@ TRAINABLE: tuple[TrainableRow, ...] = (
         "the same by Khan's recipe: learnt positions, standardised inputs, squared error of seconds",
         _transformer,
         epochs=100,
-        hyper_parameters=_transformer_parameters("paper"),
+        hyper_parameters=_transformer_parameters("paper", base="none"),
         max_nodes=MOST_NODES,
         chosen_by="seconds",
     ),
