@@ -3,13 +3,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "named_arrays_module.h"
 #include "predictors_module.h"
 #include "training/kernel_residual_trainer.h"
 
@@ -73,26 +71,6 @@ class HeldRows {
   KernelRows rows_;
 };
 
-py::dict to_python(const FittedArrays& arrays) {
-  py::dict result;
-  for (const auto& [name, array] : arrays) {
-    py::array_t<double> values(std::vector<py::ssize_t>(array.shape.begin(), array.shape.end()));
-    std::copy(array.values.begin(), array.values.end(), values.mutable_data());
-    result[name.c_str()] = values;
-  }
-  return result;
-}
-
-FittedArrays from_python(const py::dict& arrays) {
-  FittedArrays result;
-  for (const auto& [name, value] : arrays) {
-    const auto array = value.cast<py::array_t<double, py::array::c_style | py::array::forcecast>>();
-    result[name.cast<std::string>()] = {std::vector<std::int64_t>(array.shape(), array.shape() + array.ndim()),
-                                        std::vector<double>(array.data(), array.data() + array.size())};
-  }
-  return result;
-}
-
 py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, const py::object& epoch_done) {
   const HeldRows held(arrays);
   const EpochDone report = [&](std::int64_t epoch, double loss) {
@@ -109,7 +87,7 @@ py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, cons
 
 py::array_t<double> predict(const std::vector<py::dict>& members, const py::dict& arrays) {
   const HeldRows held(arrays);
-  std::vector<FittedArrays> fitted;
+  std::vector<NamedArrays> fitted;
   for (const py::dict& member : members) fitted.push_back(from_python(member));
   const std::vector<double> values = [&] {
     const py::gil_scoped_release release;

@@ -3,13 +3,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "named_arrays_module.h"
 #include "predictors_module.h"
 #include "training/transformer_trainer.h"
 
@@ -17,9 +15,6 @@ namespace py = pybind11;
 
 namespace latpred {
 namespace {
-
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using Integers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
 // Looks at the arrays, which the caller keeps.
 TokenTable table_of(const Numbers& attributes, const Integers& lengths) {
@@ -43,26 +38,6 @@ TokenTable table_of(const Numbers& attributes, const Integers& lengths, const Nu
   }
   table.target_s = {target_s.data(), static_cast<std::size_t>(target_s.size())};
   return table;
-}
-
-py::dict to_python(const NamedArrays& arrays) {
-  py::dict result;
-  for (const auto& [name, array] : arrays) {
-    py::array_t<double> values(std::vector<py::ssize_t>(array.shape.begin(), array.shape.end()));
-    std::copy(array.values.begin(), array.values.end(), values.mutable_data());
-    result[name.c_str()] = values;
-  }
-  return result;
-}
-
-NamedArrays from_python(const py::dict& arrays) {
-  NamedArrays result;
-  for (const auto& [name, value] : arrays) {
-    const auto array = value.cast<Numbers>();
-    result[name.cast<std::string>()] = {std::vector<std::int64_t>(array.shape(), array.shape() + array.ndim()),
-                                        std::vector<double>(array.data(), array.data() + array.size())};
-  }
-  return result;
 }
 
 template <typename Network>

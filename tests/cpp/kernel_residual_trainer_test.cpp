@@ -118,11 +118,11 @@ KernelResidualOptions short_fit(std::int64_t epochs = 60) {
 }
 
 // What one member has learnt, all zero: pure physics.
-FittedArrays no_learning() {
+NamedArrays no_learning() {
   const auto zeros = [](std::vector<std::int64_t> shape, double value = 0) {
     std::int64_t size = 1;
     for (const std::int64_t length : shape) size *= length;
-    return FittedArray{std::move(shape), std::vector<double>(static_cast<std::size_t>(size), value)};
+    return NamedArray{std::move(shape), std::vector<double>(static_cast<std::size_t>(size), value)};
   };
   return {{"weight_0", zeros({4, kNumColumns})},
           {"bias_0", zeros({4})},
@@ -185,7 +185,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   calls.units[0] = 1;
   calls.library[0] = 0;
   calls.chip[0] = calls.version[0] = 1;
-  FittedArrays arrays = no_learning();
+  NamedArrays arrays = no_learning();
   arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
   arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6)};
   arrays.at("kind_bias").values[4] = 0.05;
@@ -212,11 +212,11 @@ TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {
   calls.add_input(0, 0, 0);
   calls.add_kernel(0, 3e-4, 0);
   calls.end_call();
-  FittedArrays slow = no_learning();
+  NamedArrays slow = no_learning();
   slow.at("base").values = {std::log(4.0), 0, 0, -20};
-  FittedArrays quick = slow;
+  NamedArrays quick = slow;
   quick.at("base").values[0] = 0;
-  const auto seconds = [&](const std::vector<FittedArrays>& members) {
+  const auto seconds = [&](const std::vector<NamedArrays>& members) {
     return predict_kernel_residual(members, calls.rows()).at(0);
   };
   EXPECT_NEAR(seconds({slow, quick}), std::sqrt(seconds({slow}) * seconds({quick})), 1e-8);
@@ -238,7 +238,7 @@ TEST(KernelResidualTrainer, RefusesWhatItCannotUse) {
   calls.latency_s.clear();
   calls.weight.clear();
   EXPECT_EQ(message(short_fit()), "a fit needs the latency of each call, got none");
-  FittedArrays arrays = no_learning();
+  NamedArrays arrays = no_learning();
   arrays.at("base").shape = {2, 2};
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)predict_kernel_residual({arrays}, calls.rows()); }),
             "array 'base' has shape [2, 2], these rows need [4]");

@@ -38,6 +38,7 @@ LEFT_OF = {
 TORCH_LAYERS = {"batch", "predictors", "training", "workloads"}
 TORCH_BINDINGS = {
     "kernel_residual_module.cpp",
+    "named_arrays_module.cpp",
     "plain_net_module.cpp",
     "predictors_module.cpp",
     "transformer_module.cpp",

@@ -7,9 +7,8 @@
 #include <torch/optim/adam.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <memory>
-#include <numbers>
 #include <numeric>
 #include <string_view>
 
@@ -18,14 +17,10 @@
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/kernel_residual.h"
+#include "predictors/one_cycle.h"
 
 namespace latpred {
 namespace {
-
-// The one-cycle schedule: up to the highest rate in a fifth of the steps, then down to next to nothing, along cosines.
-constexpr double kWarmShare = 0.2;
-constexpr double kFirstRate = 1.0 / 25;
-constexpr double kLastRate = 1e-4 / 25;
 
 constexpr std::int64_t kPredictedRows = 2048;  // at a time: bounds the memory
 
@@ -41,14 +36,6 @@ class OneThread {
  private:
   int before_;
 };
-
-double rate_at(double share) {
-  const auto cosine = [](double from, double to, double done) {
-    return to + (from - to) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  };
-  return share < kWarmShare ? cosine(kFirstRate, 1, share / kWarmShare)
-                            : cosine(1, kLastRate, (share - kWarmShare) / (1 - kWarmShare));
-}
 
 void check_positive(std::string_view name, double value) {
   if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
@@ -87,8 +74,8 @@ void for_each_array(KernelResidual& module, const std::function<void(const std::
   for (auto& item : module.named_buffers()) visit(item.key(), item.value());
 }
 
-FittedArrays arrays_of(KernelResidual& module) {
-  FittedArrays arrays;
+NamedArrays arrays_of(KernelResidual& module) {
+  NamedArrays arrays;
   for_each_array(module, [&](const std::string& name, at::Tensor& tensor) {
     const at::Tensor values = tensor.detach().to(at::kDouble).contiguous();
     const double* begin = values.const_data_ptr<double>();
@@ -98,7 +85,7 @@ FittedArrays arrays_of(KernelResidual& module) {
 }
 
 // A module of double numbers that holds `arrays`.
-std::unique_ptr<KernelResidual> module_of(const FittedArrays& arrays, const KernelRows& rows) {
+std::unique_ptr<KernelResidual> module_of(const NamedArrays& arrays, const KernelRows& rows) {
   std::vector<std::int64_t> hidden;
   for (std::size_t layer = 0; arrays.contains("weight_" + std::to_string(layer + 1)); ++layer) {
     hidden.push_back(arrays.at("weight_" + std::to_string(layer)).shape.at(0));
@@ -155,7 +142,8 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
     for (const at::Tensor& part : order.tensor_split(batches_of_epoch)) {
       const KernelBatch batch =
           collate(rows, {part.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(part.numel())}, at::kFloat);
-      for (auto& group : adam.param_groups()) group.options().set_lr(options.learning_rate * rate_at(step / num_steps));
+      const double rate = options.learning_rate * one_cycle_rate(step / num_steps);
+      for (auto& group : adam.param_groups()) group.options().set_lr(rate);
       step += 1;
       adam.zero_grad();
       const at::Tensor predicted = KernelResidual::log_latency(batch, module.learnt(batch));
@@ -184,13 +172,13 @@ KernelResidualFit fit_kernel_residual(const KernelRows& rows, const KernelResidu
   return with_short_errors([&] { return fit_checked(rows, options, epoch_done); });
 }
 
-std::vector<double> predict_kernel_residual(const std::vector<FittedArrays>& members, const KernelRows& rows) {
+std::vector<double> predict_kernel_residual(const std::vector<NamedArrays>& members, const KernelRows& rows) {
   if (members.empty()) throw InvalidArgumentError("a prediction needs at least one fitted member");
   check(rows);
   return with_short_errors([&] {
     const at::NoGradGuard no_grad;
     std::vector<std::unique_ptr<KernelResidual>> modules;
-    for (const FittedArrays& arrays : members) modules.push_back(module_of(arrays, rows));
+    for (const NamedArrays& arrays : members) modules.push_back(module_of(arrays, rows));
     std::vector<double> result;
     for (std::int64_t begin = 0; begin < rows.num_rows(); begin += kPredictedRows) {
       const std::vector<std::int64_t> which = first_rows(begin, std::min(begin + kPredictedRows, rows.num_rows()));

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "batch/kernel_rows.h"
+#include "training/named_arrays.h"
 
 namespace latpred {
 
@@ -29,14 +28,8 @@ struct KernelResidualOptions {
   std::uint64_t seed = 0;
 };
 
-struct FittedArray {
-  std::vector<std::int64_t> shape;
-  std::vector<double> values;
-};
-using FittedArrays = std::map<std::string, FittedArray>;
-
 struct KernelResidualFit {
-  FittedArrays arrays;
+  NamedArrays arrays;
   std::vector<double> losses;  // [epochs] weighted mean loss
 };
 
@@ -47,7 +40,7 @@ using EpochDone = std::function<void(std::int64_t epoch, double loss)>;
                                                     const EpochDone& epoch_done = {});
 
 // [N] seconds by an ensemble: what its members learnt is averaged before the physics.
-[[nodiscard]] std::vector<double> predict_kernel_residual(const std::vector<FittedArrays>& members,
+[[nodiscard]] std::vector<double> predict_kernel_residual(const std::vector<NamedArrays>& members,
                                                           const KernelRows& rows);
 
 }  // namespace latpred
