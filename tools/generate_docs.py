@@ -34,6 +34,7 @@ COMMANDS = (
     "campaign run",
     "campaign resume",
     "campaign status",
+    "label",
     "profile",
     "host",
     "train",

@@ -188,13 +188,15 @@ def _onnx_operator(node: Node) -> tuple[str, str]:
     if node.source_operator:
         domain, _, operator = node.source_operator.rpartition("::")
         return domain, operator
-    camel = "".join(word.capitalize() for word in node.operator.split("_"))
-    return "", _ONNX_NAMES.get(node.operator) or _onnx_name(camel)
+    return "", onnx_name(node.operator)
 
 
 @cache
-def _onnx_name(camel: str) -> str:
-    """ONNX's spelling of an operator in camel case: "LpPool", "LogSoftmax", "PRelu"."""
+def onnx_name(operator: str) -> str:
+    """ONNX's spelling of one of our operators: "LpPool", "LogSoftmax", "PRelu"."""
+    if operator in _ONNX_NAMES:
+        return _ONNX_NAMES[operator]
     onnx = need("onnx", "onnx", "to_onnx()")
+    camel = "".join(word.capitalize() for word in operator.split("_"))
     names = {schema.name.lower(): schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
     return str(names.get(camel.lower(), camel))

@@ -22,9 +22,13 @@ class Sizes:
     is_llama: bool = True  # gated, root-mean-square norms, no biases; otherwise as GPT-3 and BLOOM
     ties_words: bool = False  # the table of words is the last layer's weight
     norms_words: bool = False
+    positions: int = 0  # that have a learnt row each, added to the words
 
 
 SIZES = {
+    "distilgpt2": Sizes(6, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
+    "gpt2": Sizes(12, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
+    "gpt2-medium": Sizes(24, 1024, 16, 4096, 50257, 16, is_llama=False, ties_words=True, positions=1024),
     "llama2-7b": Sizes(32, 4096, 32, 11008, 32000, 32),
     "llama2-13b": Sizes(40, 5120, 40, 13824, 32000, 40),
     "llama2-70b": Sizes(80, 8192, 64, 28672, 32000, 8),
@@ -103,6 +107,8 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     model = _Model(net, sizes, recipe.integer("workers", 1))
     words = net.parameter((sizes.vocabulary // model.workers, sizes.width))
     x = net.apply("embedding", [words, net.input("input_ids", (seq,), "int64")])
+    if sizes.positions:
+        x = net.apply("add", [x, net.parameter((seq, sizes.width))])
     x = model.norm(x) if sizes.norms_words else x
     turn = [net.input(name, (seq, model.head // 2)) for name in ("cosines", "sines")] if sizes.is_llama else []
     for _ in range(sizes.layers):

@@ -133,13 +133,13 @@ def _draw_weights(onnx: Any, model: Any) -> None:
             continue
         shape = tuple(int(size) for size in shapes[node.input[0]])
         dtype = onnx.helper.tensor_dtype_to_np_dtype(node.attribute[0].t.data_type)
-        values = random.random(shape, np.float32) + 0.5 if node.output[0] in positive else _he(random, shape)
+        values = random.random(shape, np.float32) + 0.5 if node.output[0] in positive else he_normal(random, shape)
         model.graph.initializer.append(onnx.numpy_helper.from_array(values.astype(dtype), node.output[0]))
     del model.graph.node[:]
     model.graph.node.extend(kept)
 
 
-def _he(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def he_normal(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """He's normal numbers: however deep the network, nothing overflows."""
     deviation = math.sqrt(2 / max(1, math.prod(shape[1:])))
     return np.asarray(random.standard_normal(shape, np.float32) * np.float32(deviation))

@@ -31,6 +31,7 @@ _FUSED = "fused "  # the begin of the name of a node with a function behind it
 _FOLDED = {"BatchNormalization"}  # into the weights of a convolution
 _REORDERS = {"ReorderInput", "ReorderOutput"}  # they write a tensor of the file, and another node computes it
 _NS_PER_US = 1000
+EXTENDED = "ORT_ENABLE_EXTENDED"  # all optimizations but blocked layouts, which rename what they fuse
 
 
 def _onnxruntime() -> Any:
@@ -38,16 +39,18 @@ def _onnxruntime() -> Any:
 
 
 class Network:
-    """A prepared file (the setting's source) in a session with all optimizations, with its inputs filled."""
+    """A prepared file (the setting's source) in a session with its inputs filled. level: all optimizations if empty."""
 
     imports = staticmethod(_onnxruntime)
 
-    def __init__(self, setting: Setting, *, profile: Path | None = None) -> None:
+    def __init__(self, setting: Setting, *, profile: Path | None = None, level: str = "") -> None:
         runtime = _onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = setting.threads
         options.inter_op_num_threads = 1
         options.log_severity_level = _ERRORS_ONLY
+        if level:
+            options.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, level)
         if profile is not None:
             options.enable_profiling = True
             options.profile_file_prefix = str(profile / "profile")
@@ -95,15 +98,15 @@ class OnnxRuntimeWorkload(OnnxWorkload):
     def kernels(self, runs: int = 30) -> KernelTimes:
         """Whole microseconds of each node of the optimized graph; profiling adds a few to each."""
         with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
-            report, optimized = _profile(self.prepared, Path(folder), runs)
-        direct = _direct_groups(report["kernels"], optimized, self.file)
+            report, optimized = profile(self.prepared, Path(folder), runs)
+        direct = direct_groups(report["kernels"], optimized, self.file)
         return kernel_times(report, self.file, close_groups(self.file.nodes, direct))
 
 
-def _profile(setting: Setting, folder: Path, runs: int) -> tuple[dict[str, Any], Any]:
+def profile(setting: Setting, folder: Path, runs: int, level: str = "") -> tuple[dict[str, Any], Any]:
     """What was executed, and the graph that it was."""
     onnx = need("onnx", "onnx", "runtime 'onnxruntime'")
-    network = Network(setting, profile=folder)
+    network = Network(setting, profile=folder, level=level)
     calls_s = []
     with pinned(setting):
         network.run_many(_WARM_UP)
@@ -150,7 +153,7 @@ def _element_type(facts: Mapping[str, Any]) -> str:
     return next(iter(outputs[0]), "")
 
 
-def _direct_groups(kernels: list[Mapping[str, Any]], optimized: Any, file: onnx_files.PreparedFile) -> dict[str, int]:
+def direct_groups(kernels: list[Mapping[str, Any]], optimized: Any, file: onnx_files.PreparedFile) -> dict[str, int]:
     """unique name -> index in `kernels`: by the tensors that a fused node writes, and by the names that it keeps."""
     index_of = {kernel["name"]: index for index, kernel in enumerate(kernels)}
     producers = {output: node.unique_name for node in file.nodes for output in node.outputs}

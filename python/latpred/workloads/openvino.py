@@ -83,7 +83,7 @@ class OpenVinoWorkload(OnnxWorkload):
         """Nanoseconds of each node that the plugin executes, in a process of its own that collects them."""
         request = {"setting": dataclasses.asdict(self.prepared), "runs": runs}
         answer = child.ask("openvino_kernels", request, {itt.ENVIRONMENT_VARIABLE: itt.library_path()})
-        direct = _direct_groups(answer["kernels"], self.file)
+        direct = direct_groups(answer["kernels"], self.file)
         return kernel_times(answer, self.file, close_groups(self.file.nodes, direct))
 
 
@@ -103,7 +103,7 @@ def _name_operators(model: Any) -> None:
             operator.rt_info[ORIGINAL_NAMES] = operator.get_friendly_name()
 
 
-def _direct_groups(kernels: list[Mapping[str, Any]], file: onnx_files.PreparedFile) -> dict[str, int]:
+def direct_groups(kernels: list[Mapping[str, Any]], file: onnx_files.PreparedFile) -> dict[str, int]:
     """unique name -> index in `kernels`, as the plugin says. What two kernels name belongs to the executed one."""
     known = {node.unique_name for node in file.nodes}
     # The last operator is named after the output of the network.

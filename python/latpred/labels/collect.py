@@ -1,0 +1,133 @@
+"""Labels of many networks, in a journal that an interruption costs one network; the table is written from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from latpred._core import host_facts
+from latpred.campaign import Step
+from latpred.datasets import label_table
+from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.labels.networks import Listed, Networks
+from latpred.labels.runtimes import label
+
+_STATE = "1 thread"
+_LICENCE = "Apache-2.0"
+_JOURNAL = ".journal"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS items (
+    recipe TEXT, batch INTEGER, family TEXT,
+    row BLOB,       -- zlib of JSON; NULL while it is being labelled, or where it failed
+    error TEXT,     -- why there is none; 'started': the process ended meanwhile
+    seconds REAL,
+    PRIMARY KEY (recipe, batch)
+);
+"""
+_STARTED = "started"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is labelled, and how."""
+
+    networks: Sequence[Listed]
+    runtime: str
+    batches: Sequence[int] = (1,)
+    precision: str = "fp32"
+    runs: int = 0  # timed calls of each network; 0: no times
+
+
+def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None = None) -> Iterator[Step]:
+    """Labels what the journal beside `out` lacks and writes the table, at the end and where time runs out."""
+    fingerprint = host_facts().fingerprint
+    connection = _open(out, plan, fingerprint)
+    try:
+        known = {(recipe, batch) for recipe, batch in connection.execute("SELECT recipe, batch FROM items")}
+        items = [
+            (network.recipe, network.family, batch)
+            for network in plan.networks
+            for batch in network.batches or plan.batches
+        ]
+        done = sum((recipe, batch) in known for recipe, _, batch in items)
+        deadline = None if minutes is None else time.monotonic() + 60 * minutes
+        yield Step("labelling", done, len(items), "")
+        for recipe, family, batch in items:
+            if (recipe, batch) in known:
+                continue
+            if deadline is not None and time.monotonic() > deadline:
+                break
+            _one(connection, plan, networks, (recipe, family, batch), fingerprint)
+            done += 1
+            yield Step("labelling", done, len(items), f"{recipe}, batch {batch}")
+    finally:
+        write_table(connection, out)
+        connection.close()
+
+
+def journal_of(out: Path) -> Path:
+    """The journal beside a table."""
+    return out.with_name(out.name + _JOURNAL)
+
+
+def failures(out: Path) -> dict[str, str]:
+    """Networks that could not be labelled, and why."""
+    connection = sqlite3.connect(journal_of(out))
+    try:
+        query = "SELECT recipe, batch, error FROM items WHERE error IS NOT NULL"
+        return {f"{recipe}, batch {batch}": error for recipe, batch, error in connection.execute(query)}
+    finally:
+        connection.close()
+
+
+def write_table(connection: sqlite3.Connection, out: Path) -> None:
+    """Every labelled network, in a fixed order."""
+    rows = connection.execute("SELECT row FROM items WHERE row IS NOT NULL ORDER BY recipe, batch")
+    label_table.write(out, (json.loads(zlib.decompress(row)) for (row,) in rows))
+
+
+def _open(out: Path, plan: Plan, fingerprint: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(journal_of(out))
+    connection.executescript(_SCHEMA)
+    given = {"runtime": plan.runtime, "precision": plan.precision, "runs": str(plan.runs), "device": fingerprint}
+    kept = dict(connection.execute("SELECT name, value FROM facts"))
+    for name, value in given.items():
+        if kept.get(name, value) != value:
+            connection.close()
+            raise InvalidArgumentError(
+                f"'{journal_of(out)}' was begun with {name} '{kept[name]}', not '{value}': choose another --out"
+            )
+    connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", given.items())
+    connection.commit()
+    return connection
+
+
+def _one(
+    connection: sqlite3.Connection, plan: Plan, networks: Networks, item: tuple[str, str, int], fingerprint: str
+) -> None:
+    recipe, family, batch = item
+    insert = "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?)"
+    connection.execute(insert, (recipe, batch, family, None, _STARTED, None))
+    connection.commit()
+    start = time.monotonic()
+    packed, error = None, None
+    try:
+        labels = label(networks.graph(recipe, batch), runtime=plan.runtime, precision=plan.precision, runs=plan.runs)
+        row = label_table.row_of(labels, recipe=recipe, family=family, precision=plan.precision,
+                                 device_fingerprint=fingerprint, state=_STATE, licence=_LICENCE)  # fmt: skip
+        packed = zlib.compress(json.dumps(row).encode())
+    except LatpredError as caught:
+        error = str(caught)
+    except (RuntimeError, ValueError, KeyError, IndexError, MemoryError) as caught:
+        # A runtime or a rule that trips over one network of hundreds: the others are labelled all the same.
+        error = f"{type(caught).__name__}: {caught}"
+    connection.execute(insert, (recipe, batch, family, packed, error, time.monotonic() - start))
+    connection.commit()
+    gc.collect()

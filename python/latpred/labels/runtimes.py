@@ -1,0 +1,125 @@
+"""Asks a runtime how it fuses a network. A row of LABELLERS is all that a runtime needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from latpred._core import GraphBuilder
+from latpred.api import load
+from latpred.datasets.recipe import Recipe, build, parse
+from latpred.datasets.recorded import is_recorded, record
+from latpred.labels import standard_onnx
+from latpred.labels.labelled import Labels, from_kernel_times
+from latpred.workloads import child, itt, onnx_files
+from latpred.workloads.fused_groups import close_groups
+from latpred.workloads.kernel_times import kernel_times
+from latpred.workloads.sources import onnx_path
+from latpred.workloads.workload import Setting, check_choice
+
+if TYPE_CHECKING:
+    from latpred._core import Graph
+
+_ROUNDS = 3  # at most, where times scatter
+
+
+@dataclasses.dataclass(frozen=True)
+class _Report:
+    """What a runtime says of a prepared file."""
+
+    kernels: dict[str, Any]  # as kernel_times takes it
+    direct: dict[str, int]  # unique name of a node -> index of its kernel
+    version: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Labeller:
+    """One runtime."""
+
+    ask: Callable[[Setting, onnx_files.PreparedFile, int], _Report]
+    clock: str  # of the times
+
+
+def label(
+    source: Any,
+    *,
+    runtime: str,
+    batch: int = 1,
+    input: Any = None,
+    precision: str = "fp32",
+    runs: int = 0,
+) -> Labels:
+    """How `runtime` fuses `source`: the path of an ONNX file, a recipe ("timm:resnet50@224") or a Graph.
+
+    runs: timed calls; 0: kernels without times. One thread.
+    """
+    check_choice("runtime", runtime, list(LABELLERS))
+    with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
+        setting = Setting(source, batch=batch, input=input, precision=precision)
+        if onnx_path_or_none(source) is None:
+            graph = source if hasattr(source, "nodes") else graph_of(source, batch)
+            path = Path(folder) / "graph.onnx"
+            standard_onnx.write(graph, path)
+            setting = dataclasses.replace(setting, source=str(path), batch=graph.batch, input=None)
+        file = onnx_files.prepare(setting, Path(folder))
+        prepared = dataclasses.replace(setting, source=str(file.path), input=None)
+        report = LABELLERS[runtime].ask(prepared, file, max(1, runs))
+        graph = load(str(file.path), batch=setting.batch)
+    times = kernel_times(report.kernels, file, close_groups(file.nodes, report.direct))
+    reads = {kernel["name"]: kernel["reads"] for kernel in report.kernels["kernels"] if "reads" in kernel}
+    return from_kernel_times(times, file.nodes, graph, runtime, report.version, is_timed=runs > 0, reads=reads)
+
+
+def onnx_path_or_none(source: Any) -> Path | None:
+    """The file, where the source is the path of one."""
+    return None if hasattr(source, "nodes") else onnx_path(source)
+
+
+def graph_of(recipe: str | Recipe, batch: int) -> Graph:
+    """The network of a recipe; those that only a framework builds are built by it now."""
+    from latpred import _core
+
+    parsed = parse(recipe) if isinstance(recipe, str) else recipe
+    if is_recorded(parsed):
+        return _core.resolve(record(parsed).program(), batch)
+    net = GraphBuilder()
+    build(net, parsed)
+    return net.build(batch)
+
+
+def collect_here() -> None:
+    """Lets this process time OpenVINO's nodes itself, not a new one for each network. To be called before it loads
+    OpenVINO."""
+    os.environ[itt.ENVIRONMENT_VARIABLE] = itt.library_path()
+
+
+def _openvino(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Report:
+    from latpred.workloads import openvino, openvino_kernels
+
+    request = {"setting": dataclasses.asdict(setting), "runs": runs, "rounds": _ROUNDS if runs > 1 else 1}
+    library = itt.library_path()
+    if os.environ.get(itt.ENVIRONMENT_VARIABLE) == library:
+        answer = openvino_kernels.time_here(request)
+    else:
+        answer = child.ask("openvino_kernels", request, {itt.ENVIRONMENT_VARIABLE: library})
+    version = str(openvino.Network.imports().__version__).partition("-")[0]
+    return _Report(answer, openvino.direct_groups(answer["kernels"], file), version)
+
+
+def _onnxruntime(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Report:
+    from latpred.workloads import onnxruntime
+
+    with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
+        report, optimized = onnxruntime.profile(setting, Path(folder), runs, level=onnxruntime.EXTENDED)
+    version = str(onnxruntime.Network.imports().__version__)
+    return _Report(report, onnxruntime.direct_groups(report["kernels"], optimized, file), version)
+
+
+LABELLERS: dict[str, Labeller] = {
+    "openvino": Labeller(_openvino, "thread CPU time, ns"),
+    "onnxruntime": Labeller(_onnxruntime, "wall clock, whole microseconds"),
+}
