@@ -112,18 +112,7 @@ def predict(
             f"predict() needs exactly one of {', '.join(sources)}, got {' and '.join(given) or 'none'}"
         )
     trained = _find_trained(predictor)
-    asked: dict[str, Any] = {
-        "device": device,
-        "partition": partition,
-        "runtime": runtime,
-        "precision": precision,
-        "input_on": input_on,
-        "autograd": autograd,
-        "predictor": None if predictor is None else os.fspath(predictor),
-        "mig_rule": mig_rule,
-        "strict": strict,
-        "calibration": used,
-    }
+    asked = _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
     request = make_request(**asked)
     if graph is not None:
         _check_graph(graph)
@@ -179,19 +168,8 @@ def predict_many(
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
     used = find_calibration(calibration)
     trained = _find_trained(predictor)
-    asked: list[dict[str, Any]] = [
-        {
-            "device": device,
-            "partition": partition,
-            "runtime": runtime,
-            "precision": precision,
-            "input_on": input_on,
-            "autograd": autograd,
-            "predictor": None if predictor is None else os.fspath(predictor),
-            "mig_rule": mig_rule,
-            "strict": strict,
-            "calibration": used,
-        }
+    asked = [
+        _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
         for device in _as_list("devices", devices, str)
     ]
     requests = [make_request(**words) for words in asked]
@@ -270,6 +248,23 @@ def calibrate(
     if save is not None:
         calibration.save(save)
     return calibration
+
+
+def _asked(
+    device: str,
+    partition: str | None,
+    runtime: str | None,
+    precision: str,
+    input_on: str,
+    autograd: bool,
+    predictor: Path | None,
+    mig_rule: str,
+    strict: bool,
+    calibration: Calibration | None,
+) -> dict[str, Any]:
+    """The arguments of make_request."""
+    asked: dict[str, Any] = dict(locals())
+    return asked | {"predictor": None if predictor is None else os.fspath(predictor)}
 
 
 def _find_trained(predictor: Path | None) -> Trained | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core, api, cli_calibrate, cli_campaign, cli_dataset, cli_history, cli_label, cli_profile, cli_train
+from latpred.cli_output import add_json_option as _add_json_option
 from latpred.cli_output import console as _console
 from latpred.cli_output import count as _count
 from latpred.cli_output import print_pairs as _print_pairs
@@ -69,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"show the N longest kernels (default {_SHOWN_KERNELS})",
     )
     predict.add_argument("--partitions", action="store_true", help="show every MIG profile of the device")
-    predict.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    _add_json_option(predict)
     predict.set_defaults(command=_predict)
 
     inspect = commands.add_parser("inspect", help="show what a model file holds")
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"show the first N nodes (default {_SHOWN_NODES})",
     )
     inspect.add_argument("--onnx", metavar="FILE", help="write the network as an ONNX file without weights")
-    inspect.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    _add_json_option(inspect)
     inspect.set_defaults(command=_inspect)
 
     devices = commands.add_parser("devices", help="list the devices, or show one")

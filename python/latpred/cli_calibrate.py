@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from latpred import api
-from latpred.cli_output import console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
     group.add_argument("--name", metavar="NAME", help="what answers call it (default: the file's name)")
     group.add_argument("--out", metavar="FILE", help="write it to this .json file")
     group.add_argument("--save", action="store_true", help="keep it under its name, for --calibration NAME")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(parser)
     parser.set_defaults(command=_calibrate)
 
 

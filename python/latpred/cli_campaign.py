@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred.cli_output import console, count, print_pairs
+from latpred.cli_output import add_json_option, console, count, print_pairs
 from latpred.cli_progress import progress
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
@@ -68,7 +68,7 @@ def add_commands(commands: Any) -> None:
 
     status = parts.add_parser("status", help="how far a campaign is; it may be running")
     status.add_argument("out", type=Path, metavar="FILE", help="its .parquet file")
-    status.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(status)
     status.set_defaults(command=_status)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred.cli_output import console, count
+from latpred.cli_output import add_json_option, console, count
 from latpred.cli_progress import progress
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
 
     show = parts.add_parser("show", help="count what a table holds")
     show.add_argument("path", type=Path, metavar="PATH", help="folder of dataset build, or a file of rows")
-    show.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(show)
     show.set_defaults(command=_show)
 
 

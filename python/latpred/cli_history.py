@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from latpred import record
-from latpred.cli_output import console, count
+from latpred.cli_output import add_json_option, console, count
 
 _SHOWN = 20
 
@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--kind", choices=record.KINDS, help="of this kind")
     parser.add_argument("--quantity", metavar="NAME", help="latency_s, memory_bytes, energy_j")
     parser.add_argument("--last", type=count, default=_SHOWN, metavar="N", help=f"so many (default {_SHOWN})")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(parser)
     parser.set_defaults(command=_history)
 
 

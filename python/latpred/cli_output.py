@@ -22,6 +22,10 @@ def count(text: str) -> int:
     return value
 
 
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
 def console() -> Console:
     from rich.console import Console
 

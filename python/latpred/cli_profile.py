@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from latpred import profiling
-from latpred.cli_output import console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def add_commands(commands: Any) -> None:
     group.add_argument("--timeout", type=float, metavar="SECONDS", help="of all runs together")
     group.add_argument("--kernels", action="store_true", help="also the time of each kernel, where the runtime tells")
     group.add_argument("--memory", action="store_true", help="also the memory of a process that runs this alone")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(parser)
     parser.set_defaults(command=_profile)
 
     parser = commands.add_parser("host", help="show this machine, as profiles and campaigns name it")
     parser.add_argument("--measure", action="store_true", help="also bandwidth and peak of one core, in two seconds")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(parser)
     parser.set_defaults(command=_host)
 
 

@@ -6,7 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
+
+from latpred.step import Step
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,21 +18,8 @@ if TYPE_CHECKING:
 _LINE_EVERY_S = 10.0  # of progress where no terminal shows a bar
 
 
-class Step(Protocol):
-    """How far a stage is: stage, done of total, what was done last."""
-
-    @property
-    def stage(self) -> str: ...
-    @property
-    def done(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def what(self) -> str: ...
-
-
 @contextmanager
-def progress(terminal: Console) -> Iterator[Callable[[Any], None]]:
+def progress(terminal: Console) -> Iterator[Callable[[Step], None]]:
     """A function that shows a step: as bars on a terminal, else as a line now and then."""
     if not terminal.is_terminal:
         yield _Lines()

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from latpred.cli_output import console, count
+from latpred.cli_output import add_json_option, console, count
 from latpred.training.learner import TRAINABLE, trainable_names
 
 
@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
     evaluate.add_argument("predictor", metavar="FILE", help="the checkpoint of latpred train")
     _add_dataset(evaluate)
     evaluate.add_argument("--part", default="test", metavar="PART", help="test (default), train, validation or all")
-    evaluate.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(evaluate)
     evaluate.set_defaults(command=_evaluate)
 
 

@@ -4,9 +4,23 @@ import os
 
 import pytest
 from latpred import MissingDependencyError, _torch, record
+from latpred.cli import main
 
 # No test writes into the home of whoever runs it; those of the record choose a folder of their own.
 os.environ[record.VARIABLE] = "off"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Runs one command of latpred; returns its exit code and what it printed."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def command(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
 
 
 def pytest_collection_modifyitems(config, items):

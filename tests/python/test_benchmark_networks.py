@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_modules import benchmark_module
 
 torch = pytest.importorskip("torch")
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 # Of torchvision's models, and of the Transformers library's for the last rows.
 PARAMETERS = {
@@ -71,12 +69,7 @@ PARAMETERS = {
 
 @pytest.fixture(scope="module")
 def networks() -> Any:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import networks as module
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
+    return benchmark_module("networks")
 
 
 def test_list_is_long_and_names_are_distinct(networks: Any) -> None:

@@ -10,19 +10,6 @@ from latpred.cli import main, parse_input_words
 FILE = str(RESNET50)
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs one command; returns its exit code and what it printed."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
-
-
 def test_predict_prints_what_the_api_answers(run):
     code, out, err = run("predict", FILE, "--device", "A100", "--batch", 32)
     prediction = latpred.predict(FILE, device="A100", batch=32)

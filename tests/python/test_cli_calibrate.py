@@ -4,20 +4,7 @@ import json
 import latpred
 import pytest
 from example_networks import RESNET50
-from latpred.cli import main
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs latpred calibrate; returns its exit code and what it printed."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
+from latpred.calibration.probes import probe_graph
 
 
 @pytest.fixture
@@ -29,7 +16,7 @@ def timings(tmp_path):
         writer = csv.writer(file)
         writer.writerow(["path", "batch", "latency_ms"])
         for name, source in networks.items():
-            graph = latpred.load(source, batch=64) if source else latpred.calibration.probes.probe_graph(name, 64)
+            graph = latpred.load(source, batch=64) if source else probe_graph(name, 64)
             writer.writerow([name, 64, 1.3 * latpred.predict(graph=graph, device="V100").latency_ms])
     return path
 

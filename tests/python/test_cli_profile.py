@@ -5,19 +5,6 @@ import json
 import latpred
 import pytest
 from latpred import profiling_check
-from latpred.cli import main
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def test_check(run, monkeypatch):

@@ -11,23 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_modules import BENCHMARKS, benchmark_module
 from latpred import _core
 
 pytest.importorskip("torch")
 pytest.importorskip("pandas")
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def campaign() -> Any:
     """Its modules."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import gpu_campaign.journal
-        import gpu_campaign.settings
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return gpu_campaign
+    for module in ("journal", "settings"):
+        benchmark_module(f"gpu_campaign.{module}")
+    return benchmark_module("gpu_campaign")
 
 
 def command(*arguments: str) -> str:

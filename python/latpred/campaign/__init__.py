@@ -7,7 +7,7 @@ run(Campaign(recipes="fnn", count=1000), Path("nets.parquet"), minutes=5)
 
 from latpred.campaign.noise import NoiseFloor
 from latpred.campaign.run import Summary, run
-from latpred.campaign.schedule import Step
 from latpred.campaign.spec import Campaign
+from latpred.step import Step
 
 __all__ = ["Campaign", "NoiseFloor", "Step", "Summary", "run"]

@@ -12,10 +12,11 @@ from latpred.campaign import health, noise, spec, table, worker
 from latpred.campaign.journal import Journal, Lock
 from latpred.campaign.noise import NoiseFloor
 from latpred.campaign.pool import LocalPool, Pool
-from latpred.campaign.schedule import Schedule, Step
+from latpred.campaign.schedule import Schedule
 from latpred.campaign.spec import Campaign
 from latpred.campaign.to_record import add_to_record
 from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.step import Step
 
 JOURNAL_SUFFIX = ".journal"
 TABLE_SUFFIX = ".parquet"

@@ -14,6 +14,7 @@ from latpred.campaign.journal import Journal, Record, Result
 from latpred.campaign.pool import LOST, Event, Pool
 from latpred.campaign.spec import Campaign, Item
 from latpred.errors import LatpredError
+from latpred.step import Step
 
 MEASURE, RETIME = "measure", "time again"  # the stages, in order
 _AHEAD = 2  # requests that a worker has at a time: it need not wait for the next
@@ -22,16 +23,6 @@ _WAIT_S = 1.0
 _MAX_LOST = 3
 _MAX_STARTS_WITHOUT_ANSWER = 3  # of a worker: then something is wrong with all items
 _START_TIMEOUT_S = 600.0  # imports of frameworks on a busy machine, a cluster that makes room
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """How far a stage is."""
-
-    stage: str
-    done: int
-    total: int
-    what: str  # was done last
 
 
 @dataclasses.dataclass

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from latpred._core import GraphBuilder
+from latpred.datasets.mobile_blocks import conv_norm
 from latpred.datasets.recipe import Recipe, Variable
 from latpred.datasets.rows import Row
 
@@ -27,30 +28,6 @@ SQUEEZE = 4  # the squeeze-and-excitation width is the block's input over this
 FIELDS = ("e", "k", "l", "se")  # expansion, window, layers, squeeze-and-excitation
 
 
-def _conv_norm(
-    net: GraphBuilder,
-    x: Variable,
-    cin: int,
-    cout: int,
-    kernel: int = 1,
-    stride: int = 1,
-    groups: int = 1,
-    relu: bool = True,
-) -> Variable:
-    y = net.apply(
-        "conv",
-        [x, net.parameter((cout, cin // groups, kernel, kernel))],
-        kernel_shape=[kernel] * 2,
-        strides=[stride] * 2,
-        pads=[kernel // 2] * 4,
-        group=groups,
-    )
-    scale_and_shift = [net.parameter((cout,)) for _ in range(2)]
-    statistics = [net.parameter((cout,)) for _ in range(2)]
-    y = net.apply("batch_norm", [y, *scale_and_shift, *statistics])
-    return net.apply("relu", y) if relu else y
-
-
 def _squeeze_excite(net: GraphBuilder, x: Variable, width: int, squeezed: int) -> Variable:
     y = net.apply("global_average_pool", x)
     y = net.apply("conv", [y, net.parameter((squeezed, width, 1, 1)), net.parameter((squeezed,))], kernel_shape=[1, 1])
@@ -65,11 +42,11 @@ def _block(
     y = x
     width = cin * expand
     if expand != 1:
-        y = _conv_norm(net, y, cin, width)
-    y = _conv_norm(net, y, width, width, kernel, stride, groups=width)
+        y = conv_norm(net, y, cin, width)
+    y = conv_norm(net, y, width, width, kernel, stride, groups=width)
     if se:
         y = _squeeze_excite(net, y, width, max(1, cin // SQUEEZE))
-    y = _conv_norm(net, y, width, cout, relu=False)
+    y = conv_norm(net, y, width, cout, activation="")
     return net.apply("add", [x, y]) if stride == 1 and cin == cout else y
 
 
@@ -77,7 +54,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of an "anb:" recipe into `net`: e, k, l and se hold one number for each of seven blocks."""
     choices = {field: [int(word) for word in recipe.parameters[field].split(",")] for field in FIELDS}
     size = recipe.integer("size")
-    x = _conv_norm(net, net.input("data", (3, size, size)), 3, STEM_WIDTH, 3, 2)
+    x = conv_norm(net, net.input("data", (3, size, size)), 3, STEM_WIDTH, 3, 2)
     cin = STEM_WIDTH
     for position, (stride, cout) in enumerate(zip(STRIDES, WIDTHS, strict=True)):
         for layer in range(choices["l"][position]):
@@ -92,7 +69,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
                 bool(choices["se"][position]),
             )
             cin = cout
-    x = _conv_norm(net, x, cin, HEAD_WIDTH)
+    x = conv_norm(net, x, cin, HEAD_WIDTH)
     x = net.apply("flatten", net.apply("global_average_pool", x))
     net.output(net.apply("gemm", [x, net.parameter((CLASSES, HEAD_WIDTH)), net.parameter((CLASSES,))], transB=1))
 

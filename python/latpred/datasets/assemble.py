@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import BUILDERS, EXTRA, is_recorded
 from latpred.errors import LatpredError, MissingDependencyError
 from latpred.optional import need
+from latpred.step import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,16 +31,6 @@ NO_FRAMEWORK = "its framework is left out"
 CANNOT_BE_REBUILT = "cannot be rebuilt"
 NOT_AS_STATED = "rebuilt otherwise than its table states"
 EXECUTED_OTHERWISE = "executed otherwise by the version it was measured with"
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """How far a stage is."""
-
-    stage: str
-    done: int
-    total: int
-    what: str  # was done last
 
 
 def assemble(

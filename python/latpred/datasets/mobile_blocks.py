@@ -33,6 +33,21 @@ def norm(net: GraphBuilder, x: Variable, width: int) -> Variable:
     return net.apply("batch_norm", [x, *(net.parameter((width,)) for _ in range(4))])
 
 
+def conv_norm(
+    net: GraphBuilder,
+    x: Variable,
+    cin: int,
+    cout: int,
+    kernel: int = 1,
+    stride: int = 1,
+    groups: int = 1,
+    activation: str = "relu",
+) -> Variable:
+    """A convolution with its norm and, but for "", an activation."""
+    y = norm(net, conv(net, x, cin, cout, kernel, stride, groups), cout)
+    return net.apply(activation, y) if activation else y
+
+
 def classifier(net: GraphBuilder, x: Variable, cin: int, classes: int) -> Variable:
     """One number for each class."""
     return net.apply("gemm", [x, net.parameter((classes, cin)), net.parameter((classes,))], transB=1)

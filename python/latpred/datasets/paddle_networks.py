@@ -7,27 +7,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from latpred._core import GraphBuilder
-from latpred.datasets.mobile_blocks import classifier, conv, divisible, norm
+from latpred.datasets.mobile_blocks import classifier, conv, conv_norm, divisible
 from latpred.datasets.recipe import Recipe, Variable
 from latpred.errors import InvalidArgumentError
 
 IMAGE_SIZE = 224
 CLASSES = 1000
 SQUEEZE = 4
-
-
-def _conv_norm(
-    net: GraphBuilder,
-    x: Variable,
-    cin: int,
-    cout: int,
-    kernel: int = 1,
-    stride: int = 1,
-    groups: int = 1,
-    activation: str = "relu",
-) -> Variable:
-    y = norm(net, conv(net, x, cin, cout, kernel, stride, groups), cout)
-    return net.apply(activation, y) if activation else y
 
 
 def _conv_bias(
@@ -54,11 +40,11 @@ V1_BLOCKS = (
 
 def _mobilenetv1(net: GraphBuilder, scale: float) -> None:
     cin = int(32 * scale)
-    x = _conv_norm(net, _input(net), 3, cin, 3, 2)
+    x = conv_norm(net, _input(net), 3, cin, 3, 2)
     for width, stride in V1_BLOCKS:
         cout = int(width * scale)
-        x = _conv_norm(net, x, cin, cin, 3, stride, groups=cin)
-        x = _conv_norm(net, x, cin, cout)
+        x = conv_norm(net, x, cin, cin, 3, stride, groups=cin)
+        x = conv_norm(net, x, cin, cout)
         cin = cout
     _classify(net, x, cin)
 
@@ -71,19 +57,19 @@ V2_HEAD = 1280
 def _mobilenetv2(net: GraphBuilder, scale: float) -> None:
     """Every block widens, the first one by a convolution from 32 to 32 too."""
     cin = int(32 * scale)
-    x = _conv_norm(net, _input(net), 3, cin, 3, 2, activation="clip")
+    x = conv_norm(net, _input(net), 3, cin, 3, 2, activation="clip")
     for expand, width, layers, stage_stride in V2_STAGES:
         cout = int(width * scale)
         for layer in range(layers):
             middle = cin * expand
-            y = _conv_norm(net, x, cin, middle, activation="clip")
+            y = conv_norm(net, x, cin, middle, activation="clip")
             stride = stage_stride if layer == 0 else 1
-            y = _conv_norm(net, y, middle, middle, 3, stride, groups=middle, activation="clip")
-            y = _conv_norm(net, y, middle, cout, activation="")
+            y = conv_norm(net, y, middle, middle, 3, stride, groups=middle, activation="clip")
+            y = conv_norm(net, y, middle, cout, activation="")
             x = y if layer == 0 else net.apply("add", [x, y])
             cin = cout
     head = int(V2_HEAD * max(scale, 1.0))
-    _classify(net, _conv_norm(net, x, cin, head, activation="clip"), head)
+    _classify(net, conv_norm(net, x, cin, head, activation="clip"), head)
 
 
 class _V3Block(NamedTuple):
@@ -136,18 +122,18 @@ def _squeeze_excite(net: GraphBuilder, x: Variable, width: int) -> Variable:
 
 def _mobilenetv3(net: GraphBuilder, scale: float, blocks: tuple[_V3Block, ...]) -> None:
     cin = divisible(16 * scale)
-    x = _conv_norm(net, _input(net), 3, cin, 3, 2, activation=_SWISH)
+    x = conv_norm(net, _input(net), 3, cin, 3, 2, activation=_SWISH)
     for block in blocks:
         middle, cout = divisible(block.expand * scale), divisible(block.width * scale)
-        y = _conv_norm(net, x, cin, middle, activation=block.activation)
-        y = _conv_norm(net, y, middle, middle, block.kernel, block.stride, groups=middle, activation=block.activation)
+        y = conv_norm(net, x, cin, middle, activation=block.activation)
+        y = conv_norm(net, y, middle, middle, block.kernel, block.stride, groups=middle, activation=block.activation)
         if block.squeeze:
             y = _squeeze_excite(net, y, middle)
-        y = _conv_norm(net, y, middle, cout, activation="")
+        y = conv_norm(net, y, middle, cout, activation="")
         x = net.apply("add", [x, y]) if block.stride == 1 and cin == cout else y
         cin = cout
     last = divisible(blocks[-1].expand * scale)
-    x = _conv_norm(net, x, cin, last, activation=_SWISH)
+    x = conv_norm(net, x, cin, last, activation=_SWISH)
     x = net.apply(_SWISH, conv(net, net.apply("global_average_pool", x), last, V3_HEAD))
     net.output(classifier(net, net.apply("flatten", x), V3_HEAD, CLASSES))
 
@@ -172,26 +158,26 @@ def _shuffled(net: GraphBuilder, halves: list[Variable], half: int, size: int) -
 
 
 def _shuffle_branch(net: GraphBuilder, x: Variable, cin: int, half: int, stride: int, activation: str) -> Variable:
-    y = _conv_norm(net, x, cin, half, activation=activation)
-    y = _conv_norm(net, y, half, half, 3, stride, groups=half, activation="")
-    return _conv_norm(net, y, half, half, activation=activation)
+    y = conv_norm(net, x, cin, half, activation=activation)
+    y = conv_norm(net, y, half, half, 3, stride, groups=half, activation="")
+    return conv_norm(net, y, half, half, activation=activation)
 
 
 def _shufflenetv2(net: GraphBuilder, scale: float, activation: str = "relu") -> None:
     *widths, head = SHUFFLE_WIDTHS[scale]
     cin, size = SHUFFLE_STEM, IMAGE_SIZE // 4
-    x = _conv_norm(net, _input(net), 3, cin, 3, 2, activation=activation)
+    x = conv_norm(net, _input(net), 3, cin, 3, 2, activation=activation)
     x = net.apply("max_pool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     for width, layers in zip(widths, SHUFFLE_LAYERS, strict=True):
         half, size = width // 2, size // 2
-        y = _conv_norm(net, x, cin, cin, 3, 2, groups=cin, activation="")
-        y = _conv_norm(net, y, cin, half, activation=activation)
+        y = conv_norm(net, x, cin, cin, 3, 2, groups=cin, activation="")
+        y = conv_norm(net, y, cin, half, activation=activation)
         x = _shuffled(net, [y, _shuffle_branch(net, x, cin, half, 2, activation)], half, size)
         for _ in range(layers - 1):
             kept, y = net.apply("split", [x, net.constant([half, half])], num_outputs=2, axis=1)
             x = _shuffled(net, [kept, _shuffle_branch(net, y, half, half, 1, activation)], half, size)
         cin = width
-    _classify(net, _conv_norm(net, x, cin, head, activation=activation), head)
+    _classify(net, conv_norm(net, x, cin, head, activation=activation), head)
 
 
 # The widths that fire modules squeeze to; they widen to four times as much by each of two convolutions.
