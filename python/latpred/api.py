@@ -206,7 +206,7 @@ def predict_many(
 
 
 def calibrate(
-    rows_or_path: Any,
+    rows_or_path: Any = None,
     *,
     device: str,
     partition: str | None = None,
@@ -216,6 +216,7 @@ def calibrate(
     predictor: str | None = None,
     name: str | None = None,
     fingerprint: str | None = None,
+    from_record: bool = False,
     save: Path | None = None,
 ) -> Calibration:
     """Corrects predictions for one device by your own timings on it: predict(..., calibration=) takes the result.
@@ -227,10 +228,20 @@ def calibrate(
     predictor: the one to correct; None: the one that answers when none is named.
     name: what answers call it; None: the file's name, or the device's.
     fingerprint: what else should be kept about the machine: driver, clocks.
+    from_record: take the timings that history() has of this device, runtime and precision; rows_or_path are then the
+        networks (Graphs, files, recipes), or None: all that recipes name.
     save: the .json file to write.
     """
+    from latpred.calibration.from_record import rows_from_record
     from latpred.calibration.make import make
 
+    if check_flag("from_record", from_record):
+        rows_or_path, of_record = rows_from_record(
+            rows_or_path, device=device, partition=partition, runtime=runtime, precision=precision
+        )
+        fingerprint = fingerprint or of_record
+    elif rows_or_path is None:
+        raise InvalidArgumentError("calibrate() needs timings, or from_record=True for those of history()")
     request = make_request(
         device=device,
         partition=partition,

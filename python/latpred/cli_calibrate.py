@@ -35,6 +35,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--run", action="store_true", help="with --probe: time them on this machine's GPU (timm, torch)"
     )
+    parser.add_argument(
+        "--from-record",
+        nargs="*",
+        metavar="NETWORK",
+        help="take timings from latpred history instead: of these files and recipes (default: all that recipes name)",
+    )
     group = parser.add_argument_group("what was timed")
     group.add_argument("--device", metavar="NAME", help="see latpred devices")
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
@@ -53,24 +59,33 @@ def add_parser(commands: Any) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
+    from_record = options.from_record is not None
     if options.probe is None:
-        if options.timings is None:
-            raise InvalidArgumentError("calibrate needs a file of timings, or --probe to list what to time")
+        if options.timings is None and not from_record:
+            raise InvalidArgumentError(
+                "calibrate needs a file of timings, or --probe to list what to time, or --from-record"
+            )
+        if options.timings is not None and from_record:
+            raise InvalidArgumentError(
+                f"--from-record takes its timings from latpred history: leave '{options.timings}' out"
+            )
         if options.run:
             raise InvalidArgumentError("--run times the networks of --probe: add --probe, or leave --run out")
         if options.device is None:
             raise InvalidArgumentError("--device is missing: what the timings were taken on")
-        _finish(options, _made(options, options.timings, options.device))
+        rows = options.from_record or options.timings
+        _finish(options, _made(options, rows, options.device, from_record=from_record))
         return
-    if options.timings is not None:
-        raise InvalidArgumentError(f"--probe lists what to time: leave '{options.timings}' out, or --probe")
+    if options.timings is not None or from_record:
+        what = "--from-record" if from_record else f"'{options.timings}'"
+        raise InvalidArgumentError(f"--probe lists what to time: leave {what} out, or --probe")
     _run(options) if options.run else _list(options)
 
 
-def _made(options: argparse.Namespace, rows: Any, device: str, fingerprint: str | None = None) -> Calibration:
+def _made(options: argparse.Namespace, rows: Any, device: str, **more: Any) -> Calibration:
     names = "partition runtime precision input_on predictor name"
     arguments = {name: getattr(options, name) for name in names.split()}
-    return api.calibrate(rows, device=device, fingerprint=fingerprint, **arguments)
+    return api.calibrate(rows, device=device, **arguments, **more)
 
 
 def _finish(options: argparse.Namespace, calibration: Calibration) -> None:
@@ -162,7 +177,7 @@ def _run(options: argparse.Namespace) -> None:
             f"{position} of {len(probes)}: {probe.network} at batch {probe.batch}: {rows[-1]['seconds'] * 1e3:.3g} ms",
             file=sys.stderr,
         )
-    _finish(options, _made(options, rows, here, fingerprint))
+    _finish(options, _made(options, rows, here, fingerprint=fingerprint))
 
 
 __all__ = ["add_parser"]
