@@ -1,0 +1,140 @@
+#include "batch/graph_batch.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+
+namespace latpred {
+namespace {
+
+using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& values) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return at::from_blob(const_cast<std::int64_t*>(values.data()), {size}, at::kLong).clone();
+}
+
+// Rows of a table of `width` columns.
+class Rows {
+ public:
+  Rows(std::int64_t rows, std::int64_t width, at::ScalarType type) : values_(at::empty({rows, width}, type)) {}
+
+  template <typename Value>
+  void add(std::span<const double> table, std::int64_t begin, std::int64_t end) {
+    const std::int64_t width = values_.size(1);
+    for (const double value :
+         table.subspan(static_cast<std::size_t>(begin * width), static_cast<std::size_t>((end - begin) * width))) {
+      values_.mutable_data_ptr<Value>()[place_++] = static_cast<Value>(value);
+    }
+  }
+  [[nodiscard]] const at::Tensor& values() const { return values_; }
+
+ private:
+  at::Tensor values_;
+  std::int64_t place_ = 0;
+};
+
+Neighbours sorted_neighbours(Pairs pairs, std::int64_t num_nodes) {
+  std::ranges::sort(pairs, {}, [](const auto& pair) { return std::pair(pair.second, pair.first); });
+  std::vector<std::int64_t> first(static_cast<std::size_t>(num_nodes) + 1), source, target;
+  source.reserve(pairs.size());
+  target.reserve(pairs.size());
+  for (const auto& [from, to] : pairs) {
+    ++first[static_cast<std::size_t>(to) + 1];
+    source.push_back(from);
+    target.push_back(to);
+  }
+  for (std::size_t node = 1; node < first.size(); ++node) first[node] += first[node - 1];
+  return {to_tensor(first), to_tensor(source), to_tensor(target)};
+}
+
+}  // namespace
+
+Neighbours neighbours_of(Pairs pairs, std::int64_t num_nodes, bool undirected) {
+  if (undirected) {
+    const std::size_t size = pairs.size();
+    for (std::size_t i = 0; i < size; ++i) pairs.emplace_back(pairs[i].second, pairs[i].first);
+    std::ranges::sort(pairs);
+    pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  }
+  return sorted_neighbours(std::move(pairs), num_nodes);
+}
+
+Neighbours with_self_loops(const Neighbours& neighbours) {
+  Pairs pairs;
+  const auto* source = neighbours.source.const_data_ptr<std::int64_t>();
+  const auto* target = neighbours.target.const_data_ptr<std::int64_t>();
+  for (std::int64_t e = 0; e < neighbours.source.numel(); ++e) {
+    if (source[e] != target[e]) pairs.emplace_back(source[e], target[e]);  // one of its own takes its place
+  }
+  for (std::int64_t node = 0; node < neighbours.num_nodes(); ++node) pairs.emplace_back(node, node);
+  return sorted_neighbours(std::move(pairs), neighbours.num_nodes());
+}
+
+std::vector<std::int64_t> first_edges(const GraphTable& table) {
+  std::vector<std::int64_t> first(table.first_node.size());
+  std::size_t graph = 0;
+  for (std::int64_t e = 0; e < table.num_edges(); ++e) {
+    while (table.source(e) >= table.first_node[graph + 1]) first[++graph] = e;
+  }
+  while (graph + 1 < first.size()) first[++graph] = table.num_edges();
+  return first;
+}
+
+GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_edge,
+                   std::span<const std::int64_t> which, bool undirected) {
+  const auto num_graphs = static_cast<std::int64_t>(which.size());
+  std::int64_t num_nodes = 0;
+  for (const std::int64_t one : which) {
+    const auto g = static_cast<std::size_t>(one);
+    num_nodes += table.first_node[g + 1] - table.first_node[g];
+  }
+  Rows nodes(num_nodes, table.num_node_columns, at::kFloat);
+  Rows columns(num_graphs, table.num_graph_columns, at::kFloat);
+  Rows targets(table.targets.empty() ? 0 : num_graphs, table.num_targets, at::kDouble);
+  Rows bases(table.bases.empty() ? 0 : num_graphs, table.num_targets, at::kDouble);
+  std::vector<std::int64_t> operators, graph, first_node{0}, source, target, fusible, types;
+  Pairs pairs;
+  for (std::int64_t b = 0; b < num_graphs; ++b) {
+    const std::int64_t one = which[static_cast<std::size_t>(b)];
+    const auto g = static_cast<std::size_t>(one);
+    const std::int64_t begin = table.first_node[g];
+    const std::int64_t end = table.first_node[g + 1];
+    const std::int64_t moved = first_node.back() - begin;
+    nodes.add<float>(table.nodes, begin, end);
+    columns.add<float>(table.columns, one, one + 1);
+    if (!table.targets.empty()) targets.add<double>(table.targets, one, one + 1);
+    if (!table.bases.empty()) bases.add<double>(table.bases, one, one + 1);
+    if (!table.types.empty()) types.push_back(table.types[g]);
+    for (std::int64_t node = begin; node < end; ++node) {
+      graph.push_back(b);
+      if (!table.operators.empty()) operators.push_back(table.operators[static_cast<std::size_t>(node)]);
+    }
+    for (std::int64_t e = first_edge[g]; e < first_edge[g + 1]; ++e) {
+      source.push_back(table.source(e) + moved);
+      target.push_back(table.target(e) + moved);
+      pairs.emplace_back(source.back(), target.back());
+      if (!table.fusible.empty()) fusible.push_back(table.fusible[static_cast<std::size_t>(e)]);
+    }
+    first_node.push_back(end + moved);
+  }
+
+  GraphBatch batch;
+  batch.nodes = nodes.values();
+  batch.columns = columns.values();
+  batch.graph = to_tensor(graph);
+  batch.first_node = to_tensor(first_node);
+  batch.source = to_tensor(source);
+  batch.target = to_tensor(target);
+  batch.neighbours = neighbours_of(std::move(pairs), num_nodes, undirected);
+  if (!table.operators.empty()) batch.operators = to_tensor(operators);
+  if (!table.fusible.empty()) batch.fusible = to_tensor(fusible);
+  if (!table.types.empty()) batch.types = to_tensor(types);
+  if (!table.targets.empty()) batch.targets = targets.values();
+  batch.bases = table.bases.empty() ? at::ones({num_graphs, table.num_targets}, at::kDouble) : bases.values();
+  return batch;
+}
+
+}  // namespace latpred
