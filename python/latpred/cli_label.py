@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred.cli_output import console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
 from latpred.cli_progress import progress
 from latpred.errors import InvalidArgumentError
 
@@ -45,7 +45,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--input", action="append", metavar="SIZES", help="as latpred predict takes it")
     parser.add_argument("--precision", default="fp32", metavar="NAME", help="default fp32")
     parser.add_argument("--runs", type=count, metavar="N", help="timed calls (default: kernels without times)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_option(parser)
     group = parser.add_argument_group("a data set")
     group.add_argument("--recipes", type=Path, metavar="FILE", help="a recipe and its family on each line")
     group.add_argument("--graphs", type=Path, nargs="+", default=[], metavar="FILE", help="recorded networks to take")

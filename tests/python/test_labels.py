@@ -189,6 +189,18 @@ def test_norms_that_openvino_takes_apart_get_all_their_kernels():
     assert all(kernel.latency_s is None for kernel in labels.kernels)
 
 
+def test_a_file_is_labelled_like_its_recipe(tmp_path):
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from latpred.labels import label
+
+    standard_onnx.write(graph_of("cnn:3-4-4?size=8", 1), tmp_path / "net.onnx")
+    labels = label(tmp_path / "net.onnx", runtime="onnxruntime", batch=3)
+    assert labels.graph.batch == 3
+    assert labels.group.tolist() == label("cnn:3-4-4?size=8", runtime="onnxruntime").group.tolist() == [0, 0, 1]
+    assert labels.groups[0].kernels == list(labels.kernels[:1])
+
+
 def test_other_runtimes_are_refused():
     from latpred.labels import label
 

@@ -26,9 +26,6 @@ class Sizes:
 
 
 SIZES = {
-    "distilgpt2": Sizes(6, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
-    "gpt2": Sizes(12, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
-    "gpt2-medium": Sizes(24, 1024, 16, 4096, 50257, 16, is_llama=False, ties_words=True, positions=1024),
     "llama2-7b": Sizes(32, 4096, 32, 11008, 32000, 32),
     "llama2-13b": Sizes(40, 5120, 40, 13824, 32000, 40),
     "llama2-70b": Sizes(80, 8192, 64, 28672, 32000, 8),
@@ -36,6 +33,9 @@ SIZES = {
     "llama3-70b": Sizes(80, 8192, 64, 28672, 128256, 8),
     "mistral-7b": Sizes(32, 4096, 32, 14336, 32000, 8),
     "bloom-176b": Sizes(70, 14336, 112, 57344, 250880, 112, is_llama=False, ties_words=True, norms_words=True),
+    "distilgpt2": Sizes(6, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
+    "gpt2": Sizes(12, 768, 12, 3072, 50257, 12, is_llama=False, ties_words=True, positions=1024),
+    "gpt2-medium": Sizes(24, 1024, 16, 4096, 50257, 16, is_llama=False, ties_words=True, positions=1024),
 }
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from latpred._core import host_facts
-from latpred.campaign import Step
 from latpred.datasets import label_table
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.labels.networks import Listed, Networks
 from latpred.labels.runtimes import label
+from latpred.step import Step
 
 _STATE = "1 thread"
 _LICENCE = "Apache-2.0"

@@ -110,9 +110,9 @@ def by_order(engine: Engine, nodes: Sequence[FileNode]) -> tuple[dict[str, int],
     maker = {output: node.unique_name for node in nodes for output in node.outputs}
     follows: dict[str, int] = {}
     for node in nodes:
-        layer = {**found, **follows}.get(maker.get(node.inputs[0], "")) if node.inputs else None
-        if node.unique_name not in found and node.operator in _FOLLOWS and layer is not None:
-            follows[node.unique_name] = layer
+        before = {**found, **follows}.get(maker.get(node.inputs[0], "")) if node.inputs else None
+        if node.unique_name not in found and node.operator in _FOLLOWS and before is not None:
+            follows[node.unique_name] = before
     return found, follows
 
 

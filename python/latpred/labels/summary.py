@@ -14,6 +14,7 @@ from latpred.datasets import fusion, kernels
 from latpred.datasets.label_table import NetworkLabels
 
 _WIDTH = 120
+_BEGIN, _END = "<!-- summary: begin -->", "<!-- summary: end -->"  # of the page
 MAX_NOISE = 0.05  # above it a kernel was timed again
 
 
@@ -93,14 +94,25 @@ def repeated_kernels(timed: Sequence[NetworkLabels]) -> float:
     return float(np.mean([len(networks_of[key]) > 1 for key in keys])) if keys else 0.0
 
 
+def put_into(page: str, text: str) -> str:
+    """The page with `text` between its marks."""
+    begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
+    return f"{page[:begin]}\n\n{text}\n{page[end:]}"
+
+
 def main() -> None:
-    """Prints the table and the sentences."""
+    """Prints the sentences and the table, and puts them into the page."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--labels", type=Path, required=True, help="folder with fusion.parquet and kernels.parquet")
-    folder = parser.parse_args().labels
+    parser.add_argument("--page", type=Path, help="docs/labels.md")
+    arguments = parser.parse_args()
+    folder = arguments.labels
     fused, timed = fusion.load(folder / "fusion.parquet"), fusion.load(folder / "kernels.parquet")
-    print(facts(fused, timed))
-    print(markdown(fused, timed))
+    text = f"{facts(fused, timed)}\n{markdown(fused, timed)}"
+    print(text)
+    if arguments.page is not None:
+        page = arguments.page.read_text(encoding="utf-8")
+        arguments.page.write_text(put_into(page, text), encoding="utf-8")
 
 
 if __name__ == "__main__":
