@@ -34,6 +34,8 @@ COMMANDS = (
     "campaign run",
     "campaign resume",
     "campaign status",
+    "colocate",
+    "colocate-measure",
     "label",
     "profile",
     "host",

@@ -35,6 +35,7 @@ inline std::int64_t checked_batch(std::int64_t batch) {
 // One function for each public header, in <stem>.cpp.
 void bind_calibration(pybind11::module_& module);
 void bind_checkpoint(pybind11::module_& module);
+void bind_colocation(pybind11::module_& module);
 void bind_criterion(pybind11::module_& module);
 void bind_cuda(pybind11::module_& module);
 void bind_device(pybind11::module_& module);

@@ -27,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_partition(module);
   latpred::bind_features(module);
   latpred::bind_kernel_terms(module);
+  latpred::bind_colocation(module);
   latpred::bind_memory(module);
   latpred::bind_energy(module);
   latpred::bind_checkpoint(module);

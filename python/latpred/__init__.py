@@ -20,6 +20,7 @@ from latpred.api import (
     runtimes,
 )
 from latpred.calibration import Calibration
+from latpred.colocation import CoLocatedMember, CoLocation, colocate
 from latpred.errors import (
     CheckpointError,
     InvalidArgumentError,
@@ -40,6 +41,8 @@ from latpred.training import evaluate, train
 __all__ = [
     "Calibration",
     "CheckpointError",
+    "CoLocatedMember",
+    "CoLocation",
     "Fit",
     "Graph",
     "GraphBuilder",
@@ -57,6 +60,7 @@ __all__ = [
     "UnsupportedOperatorError",
     "__version__",
     "calibrate",
+    "colocate",
     "devices",
     "evaluate",
     "frameworks",

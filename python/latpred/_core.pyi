@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'Runtime', 'Sample', 'Session', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'runtime', 'runtimes', 'samples_wanted', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'one_core', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1382,6 +1382,54 @@ class KernelTerms:
         """
         float64 [K, T]: term_rows()
         """
+class ResourceProfile:
+    """
+    What a network asks of its share of a device when alone.
+    """
+    def __init__(self, *, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_share: typing.SupportsFloat | typing.SupportsIndex, sm_share: typing.SupportsFloat | typing.SupportsIndex, compute_share: typing.SupportsFloat | typing.SupportsIndex, memory_share: typing.SupportsFloat | typing.SupportsIndex, footprint_bytes: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def busy_share(self) -> float:
+        ...
+    @property
+    def compute_share(self) -> float:
+        ...
+    @property
+    def footprint_bytes(self) -> float:
+        ...
+    @property
+    def latency_s(self) -> float:
+        ...
+    @property
+    def memory_share(self) -> float:
+        ...
+    @property
+    def sm_share(self) -> float:
+        ...
+class SharingMode:
+    """
+    A way to share a device.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def is_whole_device(self) -> bool:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def on_cpus(self) -> bool:
+        ...
+    @property
+    def on_gpus(self) -> bool:
+        ...
+    @property
+    def terms(self) -> list[tuple[str, str]]:
+        """
+        Name and description of each.
+        """
 class MemoryEstimate:
     """
     Peak memory of the process on the device and its parts.
@@ -1770,6 +1818,10 @@ def choose_label(samples: collections.abc.Sequence[Sample], protocol: Protocol) 
     """
     The label of samples by the protocol's rule.
     """
+def core_times(kernels: Kernels, core: Device) -> list[float]:
+    """
+    Seconds of dense arithmetic, grouped convolutions and traffic, and the number of kernels.
+    """
 def criteria() -> list[Criterion]:
     """
     The table of stopping criteria.
@@ -1804,6 +1856,10 @@ def featurize(kernels: Kernels, device: str, partition: str = '') -> Features:
     """
     The features of kernels on a device or a part of it.
     """
+def fit_interference(terms: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], slow_downs: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> list[float]:
+    """
+    The non-negative coefficients with the smallest mean absolute error.
+    """
 def frameworks() -> list[str]:
     """
     Frameworks whose files can be read.
@@ -1823,6 +1879,10 @@ def host_device(processor: str, cores: typing.SupportsFloat | typing.SupportsInd
 def host_facts() -> HostFacts:
     """
     This machine.
+    """
+def interference(mode: str, members: collections.abc.Sequence[ResourceProfile], target: typing.SupportsInt | typing.SupportsIndex, cache_bytes: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> list[float]:
+    """
+    The terms of one member beside all others.
     """
 def join_host_s(device_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], host_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> typing.Any:
     """
@@ -1857,6 +1917,10 @@ def measure_host(budget_s: typing.SupportsFloat | typing.SupportsIndex = 1.5) ->
 def mig_profiles(device: str) -> list[Partition]:
     """
     MIG profiles of a device, smallest first; empty where it has none.
+    """
+def one_core(processor: Device, flops_per_s: typing.SupportsFloat | typing.SupportsIndex, bandwidth_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex) -> Device:
+    """
+    One core of a processor as a device.
     """
 def operators() -> list[Operator]:
     """
@@ -1906,6 +1970,8 @@ def resolve(program: Program, batch: typing.SupportsInt | typing.SupportsIndex =
     """
     The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None).
     """
+def resource_profile(kernels: Kernels, device: Device, partition: str, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_s: typing.SupportsFloat | typing.SupportsIndex) -> ResourceProfile:
+    ...
 def runtime(name: str) -> Runtime:
     ...
 def runtimes() -> list[Runtime]:
@@ -1915,6 +1981,14 @@ def runtimes() -> list[Runtime]:
 def samples_wanted(criterion: str, times_s: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], threshold: typing.SupportsFloat | typing.SupportsIndex | None = None) -> int | None:
     """
     After how many of these times the criterion would have stopped; None: it would have gone on.
+    """
+def sharing_modes() -> list[SharingMode]:
+    """
+    All ways to share a device.
+    """
+def slow_down(coefficients: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], terms: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float:
+    """
+    1 + coefficients x terms.
     """
 def sniff_path(path: str | bytes, framework: str = '') -> SniffedFile:
     """

@@ -9,7 +9,18 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core, api, cli_calibrate, cli_campaign, cli_dataset, cli_history, cli_label, cli_profile, cli_train
+from latpred import (
+    _core,
+    api,
+    cli_calibrate,
+    cli_campaign,
+    cli_colocate,
+    cli_dataset,
+    cli_history,
+    cli_label,
+    cli_profile,
+    cli_train,
+)
 from latpred.cli_output import add_json_option as _add_json_option
 from latpred.cli_output import console as _console
 from latpred.cli_output import count as _count
@@ -99,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_calibrate.add_parser(commands)
     cli_dataset.add_commands(commands)
     cli_campaign.add_commands(commands)
+    cli_colocate.add_commands(commands)
     cli_label.add_parser(commands)
     cli_train.add_commands(commands)
     cli_history.add_parser(commands)

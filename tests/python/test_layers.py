@@ -30,6 +30,7 @@ LEFT_OF = {
     "memory": ("kernels", "devices"),
     "energy": ("features",),
     "predict": ("shapes", "features", "memory", "energy"),  # shapes: largest_batch asks for other batches
+    "colocation": ("features",),
     "batch": ("features",),
     "predictors": ("batch",),
     "training": ("predictors",),

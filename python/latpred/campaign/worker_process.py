@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -10,21 +9,12 @@ import socket
 import sys
 from typing import Any
 
+from latpred import child_process
 from latpred.campaign.worker import Measurer, refusal
-
-_PR_SET_PDEATHSIG = 1  # of prctl(2)
-
-
-def _end_with_parent() -> None:
-    """A campaign that was killed leaves no process behind that loads the machine."""
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it went before the call
-        os._exit(1)
 
 
 def main() -> None:
-    _end_with_parent()
+    child_process.end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign decides when to stop
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         requests, answers = connection.makefile("r", encoding="utf-8"), connection.makefile("w", encoding="utf-8")

@@ -1,0 +1,197 @@
+"""Networks that share a device: what is predicted, and what that is fitted to."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import latpred
+import numpy as np
+import pytest
+from latpred import InvalidArgumentError, _core
+from latpred.colocation import combination, fits
+from latpred.colocation.combination import Combination, Member
+from latpred.colocation.fit import fit_gpus, left_out_predictions
+
+CONVOLUTIONS, DENSE = "cnn:3-64-64-64?size=32", "fnn:1024-4096-1024"
+
+
+@pytest.fixture
+def pair():
+    from latpred.colocation.networks import graph_of
+
+    return [graph_of(CONVOLUTIONS, 8), graph_of(DENSE, 8)]
+
+
+def test_beside_others_everything_is_later(pair):
+    for sharing in ("time_slicing", "mps"):
+        found = latpred.colocate(pair, device="A100", sharing=sharing)
+        assert found.sharing == sharing
+        for member, graph in zip(found, pair, strict=True):
+            assert member.alone_ms == pytest.approx(latpred.predict(graph=graph, device="A100").latency_ms)
+            assert member.slow_down >= 1
+            assert member.latency_ms == pytest.approx(member.alone_ms * member.slow_down)
+            low, high = member.latency_ms_interval
+            assert low < member.latency_ms < high
+            assert member.slow_down_interval[0] >= 1
+            assert member.meets_slo is None
+
+
+def test_a_third_network_slows_down_more(pair):
+    two, three = (latpred.colocate(networks, device="V100") for networks in (pair, [*pair, pair[0]]))
+    assert three[0].slow_down >= two[0].slow_down
+    assert three[1].slow_down > two[1].slow_down or two[1].slow_down == 1
+
+
+def test_mig_neighbours_are_within_3_percent_of_none(pair):
+    found = latpred.colocate(pair, device="A100-SXM4-80GB", partition="1g.10gb")
+    assert found.sharing == "mig"
+    assert all(1 <= member.slow_down <= 1.03 for member in found)
+    assert all(member.provenance["slow_down"] == "fitted" for member in found)
+    alone = latpred.predict(graph=pair[0], device="A100-SXM4-80GB", partition="1g.10gb")
+    assert found[0].alone_ms == pytest.approx(alone.latency_ms)
+    other = latpred.colocate(pair, device="H100", partition="1g.10gb")
+    assert other[0].provenance["slow_down"] == "modelled"
+    assert any("no label" in note for note in other[0].coverage)
+
+
+def test_labels_of_training_jobs_are_said(pair):
+    found = latpred.colocate(pair, device="V100", sharing="mps")
+    assert found[0].provenance["slow_down"] == "extrapolated"
+    assert any("training jobs" in note for note in found[0].coverage)
+
+
+def test_objectives(pair):
+    alone = latpred.predict(graph=pair[0], device="A100").latency_ms
+    found = latpred.colocate(pair, device="A100", slo_ms=[1000 * alone, None])
+    assert (found[0].meets_slo, found[1].meets_slo, found.meets_slo) == (True, None, True)
+    tight = latpred.colocate(pair, device="A100", slo_ms=alone / 2)
+    assert tight[0].meets_slo is False
+    assert tight.meets_slo is False
+
+
+def test_measured_latencies_take_the_place_of_predicted_ones(pair):
+    found = latpred.colocate(pair, device="A100", alone_ms=[5.0, None])
+    assert found[0].alone_ms == 5.0
+    assert found[0].provenance["alone"] == "measured"
+    assert found[1].provenance["alone"] != "measured"
+
+
+def test_shares_of_mps_limit_what_a_network_gets(pair):
+    whole = latpred.colocate(pair, device="A100", sharing="mps")
+    half = latpred.colocate(pair, device="A100", partition="50%")
+    assert half.sharing == "mps"
+    assert half[0].slow_down <= whole[0].slow_down
+
+
+def test_processor_cores(pair):
+    found = latpred.colocate(pair, device="cpu")
+    turns = latpred.colocate(pair, device="cpu", sharing="time_slicing")
+    assert found.sharing == "cores"
+    assert all(member.slow_down < 1.6 for member in found)
+    assert all(member.slow_down > 1.8 for member in turns)
+    named = latpred.colocate(pair, device="Xeon Gold 6240")
+    assert named[0].provenance == {"alone": "modelled", "slow_down": "modelled"}
+
+
+def test_result_as_table_and_words(pair):
+    found = latpred.colocate(pair, device="A100", slo_ms=10)
+    frame = found.to_pandas()
+    assert list(frame.slow_down) == [member.slow_down for member in found]
+    assert "A100-SXM4-40GB" in repr(found)
+    assert "slow-down" in repr(found)
+    assert found.memory_fits is True
+
+
+def test_command_line(capsys):
+    from latpred.cli import main
+
+    words = ["colocate", CONVOLUTIONS, DENSE, "--device", "A100", "--slo-ms", "5", "--json"]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["sharing"] == "time_slicing"
+    assert len(answer["members"]) == 2
+    assert main(["colocate", CONVOLUTIONS, DENSE, "--device", "T4"]) == 0
+    assert "training jobs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"sharing": "mpss"}, "mps"),
+        ({"sharing": "cores"}, "valid: time_slicing"),
+        ({"sharing": "mig"}, "a slice"),
+        ({"partition": "1g.5gb", "sharing": "mps"}, "is of mig"),
+        ({"partition": ["1g.5gb"]}, "1 values for 2 networks"),
+        ({"partition": ["1g.5gb", None]}, "a slice"),
+        ({"partition": "4g.20gb"}, "more than one"),
+        ({"slo_ms": -1}, "above 0"),
+        ({"device": "cpu", "partition": "50%"}, "no partitions"),
+        ({"device": "A1000"}, "A100"),
+    ],
+)
+def test_refuses_with_a_sentence(pair, arguments, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        latpred.colocate(pair, **{"device": "A100", **arguments})
+
+
+def test_refuses_a_single_network(pair):
+    for networks in (pair[0], [pair[0]], "file.onnx"):
+        with pytest.raises(InvalidArgumentError, match="two or more"):
+            latpred.colocate(networks)
+
+
+def test_shipped_fits_have_every_way_of_sharing():
+    learnt = fits.shipped()
+    for mode in _core.sharing_modes():
+        for kind, is_there in ((fits.GPU, mode.on_gpus), (fits.CPU, mode.on_cpus)):
+            assert not is_there or learnt.fit(mode.name, kind).rows > 0
+    assert learnt.core.log_error < math.log(2)
+
+
+def test_fits_survive_a_file(tmp_path):
+    fits.write(tmp_path / "fits.json", fits.shipped())
+    assert fits.read(tmp_path / "fits.json") == fits.shipped()
+
+
+def test_left_out_rows_do_not_teach():
+    """A network whose label is far off is predicted as the others are."""
+    groups = [frozenset({name}) for name in "abcd"]
+    found = left_out_predictions([[1.0]] * 4, [1.1, 1.1, 1.1, 9.0], groups)
+    assert found == pytest.approx([1.1] * 4, abs=1e-3)
+
+
+def test_gpu_fit_is_of_its_rows():
+    pandas = pytest.importorskip("pandas")
+    row = {
+        "kind": "pair", "sharing": "time_slicing", "device": "some GPU", "is_training": True, "alone_s": 1.0,
+        "source": "x", "licence": "MIT",
+    }  # fmt: skip
+    rows = pandas.DataFrame(
+        [row | {"network": a, "neighbour": b, "beside_s": s} for a, b, s in
+         [("a", "b", 2.0), ("b", "a", 2.2), ("c", "a", 1.8), ("c", "b", 2.0)]]
+    )  # fmt: skip
+    found = fit_gpus(rows, "pair", "time_slicing")
+    assert _core.slow_down(list(found.coefficients), [1.0]) == pytest.approx(2.0, abs=0.02)
+    assert (found.is_training, found.devices, found.rows) == (True, ("some GPU",), 4)
+
+
+def test_combinations_are_recipes():
+    found = Combination(combination.CORES, (Member("timm:vgg16@224", 4), Member("cnn:3-8?size=32&x=1", 1)), repeat=1)
+    assert combination.parse(str(found)) == found
+    assert combination.parse(str(found)).key == "3-8?size=32&x=1+vgg16"
+    for text in ("timm:vgg16@224", "together:cores?members=vgg16", "together:cores?members=timm:vgg16@224*4"):
+        with pytest.raises(InvalidArgumentError):
+            combination.parse(text)
+
+
+def test_sample_is_all_pairs_in_a_seeded_order():
+    found = combination.applications_sample(3)
+    assert [str(part) for part in found] == [str(part) for part in combination.applications_sample(3)]
+    pairs = [part for part in found if part.placement == "cores" and len(part.members) == 2]
+    keys = {part.key for part in pairs if not any(member.is_stream for member in part.members)}
+    assert len(keys) == 105
+    assert len({str(part) for part in found}) == len(found)
+    again = combination.repeats(found)
+    assert all(part.repeat == 1 for part in again)
+    assert np.isclose(len(again) / len(found), combination.REPEATED_SHARE, atol=0.01)
