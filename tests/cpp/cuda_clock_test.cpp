@@ -13,19 +13,10 @@ namespace {
 constexpr int kKernels = 10;
 constexpr double kKernel_s = 1e-6;
 
-class CudaClockTest : public FakeDriverTest {
+class CudaClockTest : public FakeStreamTest {
  protected:
   void run_kernels(void* stream = nullptr) {
     for (int i = 0; i < kKernels; ++i) fake_.enqueue(stream, kKernel_s);
-  }
-  // In a context of its own, as a workload's stream.
-  void SetUp() override {
-    FakeDriverTest::SetUp();
-    stream_ = fake_.make_stream(0);
-  }
-  void TearDown() override {
-    fake_.free_stream(stream_);
-    FakeDriverTest::TearDown();
   }
   double sample(CudaClock& clock) {
     clock.start();
@@ -33,13 +24,8 @@ class CudaClockTest : public FakeDriverTest {
     return clock.stop().wall_s;
   }
   CudaClockOptions options(bool block, bool flush = false, double timeout_s = 1) {
-    return {.stream = reinterpret_cast<StreamHandle>(stream_),
-            .flush_l2 = flush,
-            .block_stream = block,
-            .block_timeout_s = timeout_s};
+    return {.stream = handle(), .flush_l2 = flush, .block_stream = block, .block_timeout_s = timeout_s};
   }
-
-  void* stream_ = nullptr;
 };
 
 TEST_F(CudaClockTest, EventsSeeTheGapsBetweenLaunches) {
@@ -66,7 +52,7 @@ TEST_F(CudaClockTest, WorkloadThatWaitsForTheGpuIsNotStuck) {
   for (const int timeouts : {1, 2, 2}) {
     clock.start();
     run_kernels(stream_);
-    gpu.synchronize(reinterpret_cast<StreamHandle>(stream_));
+    gpu.synchronize(handle());
     run_kernels(stream_);
     EXPECT_GT(clock.stop().wall_s, 2 * kKernels * kKernel_s);
     EXPECT_EQ(clock.block_timeouts(), timeouts) << "two are enough to know";
@@ -79,7 +65,7 @@ TEST_F(CudaClockTest, FirstRunThatWaitsLeavesTheOthersBlocked) {
   const Gpu gpu(0, libraries_);
   CudaClock clock(gpu, options(true, false, 0.02));
   clock.start();
-  gpu.synchronize(reinterpret_cast<StreamHandle>(stream_));
+  gpu.synchronize(handle());
   (void)clock.stop();
   EXPECT_EQ(clock.block_timeouts(), 1);
   EXPECT_NEAR(sample(clock), kKernels * kKernel_s, 1e-9);
@@ -102,7 +88,7 @@ TEST_F(CudaClockTest, ErrorOfTheWorkloadLeavesNothingBlocked) {
     clock.start();
     run_kernels(stream_);
   }
-  gpu.synchronize(reinterpret_cast<StreamHandle>(stream_));
+  gpu.synchronize(handle());
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << "the block opened with the clock";
 }
 

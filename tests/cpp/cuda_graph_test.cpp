@@ -6,20 +6,7 @@
 namespace latpred {
 namespace {
 
-class CudaGraphTest : public FakeDriverTest {
- protected:
-  void SetUp() override {
-    FakeDriverTest::SetUp();
-    stream_ = fake_.make_stream(0);
-  }
-  void TearDown() override {
-    fake_.free_stream(stream_);
-    FakeDriverTest::TearDown();
-  }
-  [[nodiscard]] StreamHandle handle() const { return reinterpret_cast<StreamHandle>(stream_); }
-
-  void* stream_ = nullptr;
-};
+using CudaGraphTest = FakeStreamTest;
 
 TEST_F(CudaGraphTest, ReplaysWhatWasQueued) {
   const Gpu gpu(0, libraries_);

@@ -52,7 +52,7 @@ TEST(DriverFailure, OfEachCallIsReportedAndLeavesNothing) {
   for (int i = 0; i < num_calls; ++i) {
     const std::string& name = names[static_cast<std::size_t>(i)];
     if (name.rfind("cu", 0) != 0) continue;
-    SCOPED_TRACE(testing::Message() << "call " << i << ", " << name);
+    SCOPED_TRACE(::testing::Message() << "call " << i << ", " << name);
     fake.reset();
     fake.fail_call(i, 700);
     stream = fake.make_stream(0);

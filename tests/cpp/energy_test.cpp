@@ -7,6 +7,7 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "matmul_kernel.h"
 
 namespace latpred {
 namespace {
@@ -17,21 +18,7 @@ struct Call {
   double latency_s = 0;
 };
 
-Kernel product(double m, double n, double k) {
-  Kernel kernel;
-  kernel.kind = CostKind::matmul;
-  kernel.arithmetic = Arithmetic::bf16;
-  kernel.gemm_batch = 1;
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.macs = m * n * k;
-  kernel.flops = 2 * kernel.macs;
-  kernel.bytes_in = 2 * m * k;
-  kernel.weight_bytes = 2 * k * n;
-  kernel.bytes_out = 2 * m * n;
-  return kernel;
-}
+Kernel product(double m, double n, double k) { return testing::matmul_kernel(m, n, k, Arithmetic::bf16, 2); }
 
 Call one(const Kernel& kernel, double seconds) {
   Call call;

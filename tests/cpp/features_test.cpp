@@ -9,24 +9,13 @@
 
 #include "golden_lines.h"
 #include "latpred/text.h"
+#include "matmul_kernel.h"
 
 namespace latpred {
 namespace {
 
 Kernel matmul(double m, double n, double k, Arithmetic arithmetic = Arithmetic::fp32) {
-  Kernel kernel;
-  kernel.kind = CostKind::matmul;
-  kernel.arithmetic = arithmetic;
-  kernel.gemm_batch = 1;
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.macs = m * n * k;
-  kernel.flops = 2 * kernel.macs;
-  kernel.bytes_in = 4 * m * k;
-  kernel.weight_bytes = 4 * k * n;
-  kernel.bytes_out = 4 * m * n;
-  return kernel;
+  return testing::matmul_kernel(m, n, k, arithmetic, 4);
 }
 
 Kernel elementwise(double count) {

@@ -6,6 +6,7 @@
 
 #include "golden_lines.h"
 #include "latpred/text.h"
+#include "matmul_kernel.h"
 
 namespace latpred {
 namespace {
@@ -13,18 +14,7 @@ namespace {
 constexpr double kMega = 1e6;
 
 Kernel product(double m, double n, double k, Arithmetic arithmetic) {
-  Kernel kernel;
-  kernel.kind = CostKind::matmul;
-  kernel.arithmetic = arithmetic;
-  kernel.gemm_batch = 1;
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.flops = 2 * m * n * k;
-  kernel.bytes_in = 2 * m * k;
-  kernel.bytes_out = 2 * m * n;
-  kernel.weight_bytes = 2 * k * n;
-  return kernel;
+  return testing::matmul_kernel(m, n, k, arithmetic, 2);
 }
 
 Kernel stream(double bytes) {

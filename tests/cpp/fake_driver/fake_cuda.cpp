@@ -54,9 +54,6 @@ int release(std::set<Handle*>& live, void* handle, int& count, int result) {
 
 }  // namespace
 
-#define ENTER(function) \
-  if (const int code = enter(#function); code != kSuccess) return code
-
 FAKE_API int cuGetErrorName(int error, const char** text) {
   static const std::map<int, const char*> kNames = {{1, "CUDA_ERROR_INVALID_VALUE"},
                                                     {2, "CUDA_ERROR_OUT_OF_MEMORY"},

@@ -9,8 +9,11 @@
 
 #include "fake_driver/fake_driver.h"
 #include "latpred/cuda.h"
+#include "message_of.h"
 
 namespace latpred {
+
+using testing::message_of;
 
 inline constexpr const char* kFakeDriver = LATPRED_FAKE_DRIVER;
 inline constexpr const char* kFakeOldDriver = LATPRED_FAKE_OLD_DRIVER;
@@ -25,9 +28,9 @@ inline FakeDriver& fake_of(const char* path) {
   return *control;
 }
 
-inline testing::AssertionResult has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
+inline ::testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
 }
 
 inline void expect_nothing_left(const FakeDriver& fake, const std::string& where = "") {
@@ -44,13 +47,29 @@ inline void expect_nothing_left(const FakeDriver& fake, const std::string& where
 }
 
 // Every test ends with all handles given back.
-class FakeDriverTest : public testing::Test {
+class FakeDriverTest : public ::testing::Test {
  protected:
   void SetUp() override { fake_.reset(); }
   void TearDown() override { expect_nothing_left(fake_); }
 
   FakeDriver& fake_ = fake_of(kFakeDriver);
   CudaLibraries libraries_{kFakeDriver, kFakeDriver};
+};
+
+// With a stream in a context of its own, as a workload has it.
+class FakeStreamTest : public FakeDriverTest {
+ protected:
+  void SetUp() override {
+    FakeDriverTest::SetUp();
+    stream_ = fake_.make_stream(0);
+  }
+  void TearDown() override {
+    fake_.free_stream(stream_);
+    FakeDriverTest::TearDown();
+  }
+  [[nodiscard]] StreamHandle handle() const { return reinterpret_cast<StreamHandle>(stream_); }
+
+  void* stream_ = nullptr;
 };
 
 // The virtual time of the fake driver's host.
@@ -66,17 +85,5 @@ class FakeHostClock : public Clock {
   const FakeDriver& fake_;
   double start_s_ = 0;
 };
-
-// The message of the error that `action` throws; fails where it throws none.
-template <typename Error, typename Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 }  // namespace latpred

@@ -36,9 +36,6 @@ int value(const char* function, unsigned int* out, double number) {
 
 }  // namespace
 
-#define ENTER(function) \
-  if (const int code = enter(#function); code != kSuccess) return code
-
 FAKE_API const char* nvmlErrorString(int code) { return code == 3 ? "Not Supported" : "a text of NVML"; }
 FAKE_API int nvmlInit_v2() {
   ENTER(nvmlInit_v2);

@@ -72,6 +72,9 @@ std::vector<Context*>& stack();  // of this thread
 
 // Notes the call; a code other than 0 is what it has to return.
 int enter(const char* function);
+#define ENTER(function) \
+  if (const int code = fake::enter(#function); code != fake::kSuccess) return code
+
 int misuse(int code);
 
 Stream* find_stream(void* handle);  // null where the handle is dead, or default without a context
