@@ -51,6 +51,7 @@ void bind_kernel(pybind11::module_& module);
 void bind_kernel_terms(pybind11::module_& module);
 void bind_measure(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
+void bind_node_features(pybind11::module_& module);
 void bind_operators(pybind11::module_& module);
 void bind_partition(pybind11::module_& module);
 void bind_pinning(pybind11::module_& module);
@@ -64,6 +65,7 @@ void bind_runtime(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_shapes(pybind11::module_& module);
 void bind_statistics(pybind11::module_& module);
+void bind_subgraphs(pybind11::module_& module);
 void bind_text(pybind11::module_& module);
 void bind_version(pybind11::module_& module);
 

@@ -16,6 +16,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_program(module);
   latpred::bind_graph(module);
   latpred::bind_operators(module);
+  latpred::bind_subgraphs(module);
   latpred::bind_reader(module);
   latpred::bind_exported_program(module);
   latpred::bind_shapes(module);
@@ -26,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_device(module);
   latpred::bind_partition(module);
   latpred::bind_features(module);
+  latpred::bind_node_features(module);
   latpred::bind_kernel_terms(module);
   latpred::bind_colocation(module);
   latpred::bind_memory(module);

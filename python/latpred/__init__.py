@@ -31,6 +31,7 @@ from latpred.errors import (
     ShapeError,
     UnsupportedOperatorError,
 )
+from latpred.graph_features import features
 from latpred.machine import Host, host
 from latpred.prediction import Fit, Prediction, PredictionTable
 from latpred.profiling import Profile, profile, protocols
@@ -63,6 +64,7 @@ __all__ = [
     "colocate",
     "devices",
     "evaluate",
+    "features",
     "frameworks",
     "history",
     "host",

@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'one_core', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'node_feature_sets', 'node_features', 'one_core', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1340,6 +1340,68 @@ class Features:
         """
         float64 [K, F], columns as in feature_columns()
         """
+class GraphColumn:
+    """
+    A number of a node or of a graph.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def unit(self) -> str:
+        ...
+class NodeFeatureSet:
+    """
+    What graph neural networks read, by the recipe of a paper.
+    """
+    @property
+    def description(self) -> str:
+        ...
+    @property
+    def graph_columns(self) -> list[GraphColumn]:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def node_columns(self) -> list[GraphColumn]:
+        ...
+class NodeFeatures:
+    """
+    A graph as plain arrays.
+    """
+    def __repr__(self) -> str:
+        ...
+    def adjacency(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        uint8 [N, N]: 1 where the row's node gives what the column's node reads
+        """
+    @property
+    def edges(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        int64 [2, E]: producers and consumers, each pair once
+        """
+    @property
+    def graph(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [S]: set.graph_columns
+        """
+    @property
+    def nodes(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [N, F]: set.node_columns
+        """
+    @property
+    def operators(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        int64 [N]: places in operators()
+        """
+    @property
+    def set(self) -> NodeFeatureSet:
+        ...
 class TermRow:
     """
     A physical number of a kernel on a device.
@@ -1848,6 +1910,10 @@ def estimate_energy(kernels: Kernels, kernel_s: collections.abc.Sequence[typing.
     """
 def estimate_memory(graph: Graph, kernels: Kernels, device: str = 'A100', autograd: bool = False, capacity_bytes: typing.SupportsFloat | typing.SupportsIndex | None = None) -> MemoryEstimate:
     ...
+def extract_subgraphs(num_nodes: typing.SupportsInt | typing.SupportsIndex, edges: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], fusible: typing.Annotated[numpy.typing.ArrayLike, numpy.bool]) -> numpy.typing.NDArray[numpy.int64]:
+    """
+    int64 [N]: the group of each node, from which of the edges [2, E] are fusible.
+    """
 def feature_columns() -> list[FeatureColumn]:
     """
     The feature table.
@@ -1917,6 +1983,12 @@ def measure_host(budget_s: typing.SupportsFloat | typing.SupportsIndex = 1.5) ->
 def mig_profiles(device: str) -> list[Partition]:
     """
     MIG profiles of a device, smallest first; empty where it has none.
+    """
+def node_feature_sets() -> list[NodeFeatureSet]:
+    ...
+def node_features(graph: Graph, set: str) -> NodeFeatures:
+    """
+    Nodes, edges and static features of a graph, as a graph neural network reads them.
     """
 def one_core(processor: Device, flops_per_s: typing.SupportsFloat | typing.SupportsIndex, bandwidth_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex) -> Device:
     """
