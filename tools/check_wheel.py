@@ -14,7 +14,12 @@ _MAX_BYTES = 2_000_000
 # The part that trains: LibTorch modules and their loops for three sets of instructions.
 _MAX_TRAINING_BYTES = 500_000
 _TRAINING = "latpred/_predictors."
-_LEARNT = ("latpred/data/predictors/", "latpred/data/measurements/", "latpred/data/probes.sqlite")
+_LEARNT = (
+    "latpred/data/predictors/",
+    "latpred/data/trained/",
+    "latpred/data/measurements/",
+    "latpred/data/probes.sqlite",
+)
 _SUFFIXES = {".py", ".pyi", ".so", ".typed"}
 _DATA_SUFFIXES = {".csv", ".json", ".md", ".parquet", ".safetensors", ".sqlite", ".txt"}
 _REQUIRED = tuple(f"latpred/{name}" for name in ("py.typed", "_core.pyi", "_predictors.pyi", "__init__.py", "cli.py"))
