@@ -25,8 +25,8 @@ MAX_ATTEMPTS = 3
 
 _HASHED_BYTES = 1 << 20  # about 1 ms of integer arithmetic on one core, nothing from memory
 _READ_BYTES = 256 << 20  # several times a last-level cache: the speed of memory
-# Of each load; their median without those that were interrupted. A few milliseconds at another clock should not be taken
-# for ten seconds.
+# Of each load; their median without those that were interrupted. A few milliseconds at another clock should not be
+# taken for ten seconds.
 _HASHES, _READS = 15, 5
 _FIRST_PROBES = 3  # when a worker starts: what is usual should not hang on one
 

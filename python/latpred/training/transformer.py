@@ -54,7 +54,7 @@ class Transformer:
 
     def predict(self, nets: Nets) -> np.ndarray:
         """[G] seconds."""
-        return np.asarray(self._answering.predict(nets.attributes, nets.lengths)) * self._base_s(nets)
+        return np.asarray(self._answering.predict(nets.attributes, nets.lengths) * self._base_s(nets))
 
     def attention(self, nets: Nets) -> np.ndarray:
         """[G, blocks, heads, N, N]: how much each node (row) attends to each other."""
