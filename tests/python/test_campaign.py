@@ -65,7 +65,8 @@ def test_the_table_has_a_warm_and_a_first_row_of_each_network(undisturbed):
     assert (table.error == "").all()
     assert set(table.device_fingerprint) == {worker.machine("cpu")[0]}
     assert set(table.runtime_version) == {"tiny 1.0"}
-    assert set(warm.samples) == {5}
+    assert warm.samples.between(1, 5).all()  # of 5 runs those that kept their core
+    assert warm.samples.max() == 5
     assert set(first.samples) == {1}
 
 

@@ -40,6 +40,7 @@ TORCH_LAYERS = {"batch", "predictors", "training", "workloads"}
 TORCH_BINDINGS = {
     "kernel_residual_module.cpp",
     "named_arrays_module.cpp",
+    "named_arrays_module.h",
     "plain_net_module.cpp",
     "predictors_module.cpp",
     "transformer_module.cpp",
