@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, print_pairs
 
 
 def add_commands(commands: Any) -> None:
@@ -81,7 +81,7 @@ def _colocate(options: argparse.Namespace) -> None:
         print(json.dumps(facts | {"meets_slo": found.meets_slo, "members": found.to_dicts()}, indent=1))
         return
     terminal = console()
-    print_table(terminal, found.title, found)
+    terminal.print(found.to_rich())
     notes = list(dict.fromkeys(note for member in found for note in member.coverage))
     if found.memory_fits is False:
         notes.insert(0, "together they need more memory than the device has")
