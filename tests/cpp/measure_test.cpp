@@ -166,8 +166,10 @@ TEST(Protocol, rows_and_their_text) {
   EXPECT_EQ(protocol_text(protocol("default")),
             "default: 3 warm-up, 10 to 1000 samples until relative_standard_deviation 0.01, up to 3 times while "
             "varying by more than 0.05, label clean");
+  EXPECT_EQ(protocol_text(protocol("warm")),
+            "warm: 1 warm-up and 0.005 s, 5 to 20 samples until count 5, at least 0.005 s, label clean");
   EXPECT_EQ(message_of<InvalidArgumentError>([] { (void)protocol("khann"); }),
-            "unknown protocol 'khann'; did you mean 'khan'? Valid: default, entropy, khan, mendoza, dippm");
+            "unknown protocol 'khann'; did you mean 'khan'? Valid: default, entropy, khan, mendoza, dippm, warm");
 }
 
 }  // namespace
