@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "latpred/host_reads.h"
 
 namespace py = pybind11;
 
@@ -69,6 +70,16 @@ void bind_device(py::module_& module) {
       },
       py::arg("processor"), py::arg("cores"), py::arg("memory_bytes"), py::arg("last_cache_bytes") = std::nullopt,
       "This machine by what its system says; peaks and bandwidth are unknown.");
+  py::class_<HostRead>(module, "HostRead", "What one core alone and all at once read, each of so many bytes.")
+      .def(py::init<double, double, double>(), py::arg("bytes_of_each"), py::arg("one_bytes_per_s"),
+           py::arg("all_bytes_per_s"));
+  module.def(
+      "with_speed",
+      [](const Device& host, double fp32_flops_per_s, const std::vector<HostRead>& reads, std::string note) {
+        return std::make_shared<Device>(with_speed(host, fp32_flops_per_s, reads, std::move(note)));
+      },
+      py::arg("host"), py::arg("fp32_flops_per_s"), py::arg("reads"), py::arg("note"),
+      "The same with what was measured on it.");
   module.def("device_aliases", &device_aliases, "Pairs of alias and table name.");
 }
 

@@ -23,6 +23,9 @@ void bind_partition(py::module_& module) {
       [](const std::string& device_name, const std::string& name) { return partition(device(device_name), name); },
       py::arg("device"), py::arg("name") = "", "The part of a device that `name` stands for.");
   module.def(
+      "partition", [](const Device& of, const std::string& name) { return partition(of, name); }, py::arg("device"),
+      py::arg("name") = "");
+  module.def(
       "mig_profiles", [](const std::string& device_name) { return mig_profiles(device(device_name)); },
       py::arg("device"), "MIG profiles of a device, smallest first; empty where it has none.");
 }

@@ -92,7 +92,7 @@ def predict(
     GraphBuilder or with_batch).
 
     batch: items in the call; None: its own for a Graph, else 1.
-    device: a name or alias in devices(), or "cpu": this machine, for trained predictors.
+    device: a name or alias in devices(), or "cpu": this machine, which is measured when it is asked for first.
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".

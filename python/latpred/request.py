@@ -9,7 +9,8 @@ from latpred._core import GivenLatency, PredictRequest
 from latpred.calibration import Calibration, check_checkpoint
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
-from latpred.host_device import host_device
+from latpred.host_device import PREDICTOR as PHYSICS_OF_HOST
+from latpred.host_device import request_fields
 
 
 def make_request(
@@ -30,6 +31,13 @@ def make_request(
     predictor has answered already."""
     if calibration is not None:
         check_checkpoint(calibration)
+    host = {}
+    if device == HOST:
+        if predictor is None and calibration is None:
+            predictor = PHYSICS_OF_HOST
+        # A trained predictor, which is none of the table, knows the machine that it was trained on.
+        is_physics = predictor is None or predictor in [row.name for row in _core.predictors()]
+        host = request_fields(is_physics=given is None and is_physics)
     return _core.PredictRequest(
         device=check_text("device", device),
         partition="" if partition is None else check_text("partition", partition),
@@ -41,8 +49,8 @@ def make_request(
         mig_rule=check_text("mig_rule", mig_rule),
         strict=check_flag("strict", strict),
         calibration=None if calibration is None else calibration.factors,
-        host=host_device() if device == HOST else None,
         given=given,
+        **host,
     )
 
 

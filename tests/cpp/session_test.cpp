@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "latpred/error.h"
 #include "message_of.h"
@@ -62,6 +63,26 @@ TEST(Session, PhysicsHasNothingToSayAboutAMachineOfUnknownPeaks) {
   request.predictor = "roofline";
   const std::string message = message_of<InvalidArgumentError>([&] { (void)session.predict(small_graph(), request); });
   EXPECT_NE(message.find("AMD EPYC, whose peaks and bandwidth no table has"), std::string::npos) << message;
+}
+
+TEST(Session, PhysicsAnswersForAMachineThatWasMeasured) {
+  const Session session(data_directory());
+  const Graph graph = small_graph();
+  PredictRequest request = request_on_host();
+  request.predictor = "roofline";
+  const std::vector<HostRead> slow{{1024, 1e6, 1e6}};
+  request.host = std::make_shared<Device>(with_speed(*request.host, 1e15, slow, "measured today"));
+  request.host_reads = slow;
+  const Prediction answer = session.predict(graph, request);
+  EXPECT_EQ(answer.latency_provenance, "modelled");
+  EXPECT_EQ(answer.coverage.back(), "measured today");
+  double bytes = 0;
+  for (const KernelRow& row : session.kernels(graph, request)) bytes += row.bytes;
+  EXPECT_NEAR(answer.latency_s, bytes / 1e6, 1e-3 * answer.latency_s);
+
+  // What fits where reads are ten times as fast takes a tenth of the time.
+  request.host_reads = {{1e9, 10e6, 10e6}, {1e10, 1e6, 1e6}};
+  EXPECT_NEAR(session.predict(graph, request).latency_s, answer.latency_s / 10, 1e-3 * answer.latency_s);
 }
 
 TEST(Session, HostIsAskedForByItsNameAlone) {

@@ -13,6 +13,7 @@
 #include "latpred/device.h"
 #include "latpred/energy.h"
 #include "latpred/graph.h"
+#include "latpred/host_reads.h"
 #include "latpred/interval.h"
 #include "latpred/memory.h"
 #include "latpred/partition.h"
@@ -49,6 +50,7 @@ struct PredictRequest {
   bool strict = false;                             // refuse what lies outside the evidence
   std::shared_ptr<const Calibration> calibration;  // nullptr: none; empty names above are then the calibration's
   std::shared_ptr<const Device> host;              // what device "cpu" is; nullptr: it cannot be asked for
+  std::vector<HostRead> host_reads;                // what it was measured to read; its bandwidth follows the call's bytes
   std::shared_ptr<const GivenLatency> given;       // nullptr: a predictor of the table answers
 };
 // The device that is asked about: this machine, or a row of the table.

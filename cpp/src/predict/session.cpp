@@ -70,8 +70,20 @@ void check_units(const Device& device, const Precision& precision) {
   }
 }
 
+// What a call reads again and again: its weights, and the activations of its largest kernel.
+double working_set_bytes(const Kernels& kernels) {
+  double weight_bytes = 0;
+  double activation_bytes = 0;
+  for (const Kernel& kernel : kernels.rows) {
+    weight_bytes += kernel.weight_bytes;
+    activation_bytes = std::max(activation_bytes, kernel.bytes_in + kernel.bytes_out);
+  }
+  return weight_bytes + activation_bytes;
+}
+
 // Everything that the line computes before the answer is put together.
 struct Run {
+  std::shared_ptr<const latpred::Device> host;  // nullptr: a device of the table
   const latpred::Device& device;
   const latpred::Runtime& runtime;
   latpred::Partition partition;
@@ -104,11 +116,16 @@ Run run_line(const Graph& graph, const PredictRequest& request, const Predictor&
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
   refuse_unknown_physics(device_row);
   check_units(device_row, precision_of(runtime_row, request.precision));
-  Run run{device_row, runtime_row, partition(device_row, request.partition), {}, {}, {}, 0, nullptr};
-  run.kernels = fuse(graph, runtime_row.name, request.precision);
-  run.features = featurize(run.kernels, device_row, run.partition, false);
-  run.latency = predictor.latency({graph, run.kernels, run.features, device_row, run.partition, runtime_row});
-  run.copy_s = input_copy_s(graph, device_row, request.input_on);
+  const Partition part = partition(device_row, request.partition);
+  Kernels kernels = fuse(graph, runtime_row.name, request.precision);
+  std::shared_ptr<const Device> host;
+  if (&device_row == request.host.get() && !request.host_reads.empty()) {
+    host = std::make_shared<Device>(with_reads(device_row, request.host_reads, working_set_bytes(kernels), part.sms));
+  }
+  Run run{host, host ? *host : device_row, runtime_row, part, std::move(kernels), {}, {}, 0, nullptr};
+  run.features = featurize(run.kernels, run.device, run.partition, false);
+  run.latency = predictor.latency({graph, run.kernels, run.features, run.device, run.partition, runtime_row});
+  run.copy_s = input_copy_s(graph, run.device, request.input_on);
   if (request.calibration) apply_calibration(graph, request, run);
   return run;
 }
@@ -242,6 +259,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   result.latency_interval_s = {interval.lower_s + run.copy_s, interval.upper_s + run.copy_s};
   result.latency_provenance = covered.provenance;
   result.coverage = covered.notes;
+  if (run.host) result.coverage.push_back(run.host->note);
   if (run.record != nullptr) {
     result.latency_provenance = "measured";
     result.coverage.clear();

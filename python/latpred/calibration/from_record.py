@@ -15,6 +15,7 @@ from latpred.calibration.rows import PROBE_PREFIX
 from latpred.datasets import recipe
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.host_device import NAME as HOST
+from latpred.host_device import host_device
 from latpred.record import MEASUREMENT, Entry, history
 
 _QUANTITY = "latency_s"
@@ -46,14 +47,15 @@ def rows_from_record(
 
 
 def _condition(device: str, partition: str | None, runtime: str, precision: str | None) -> Callable[[Entry], bool]:
-    row = _core.device(device)
+    is_host = device == HOST
+    row = host_device() if is_host else _core.device(device)
     if row.is_gpu:
         is_there = _is_gpu(row)
         threads, at = None, partition or ""
     else:
-        is_there = _is_processor(row)
+        is_there = _is_host if is_host else _is_processor(row)
         # A processor's calls say on how many threads they ran, and those are its part.
-        threads, at = int(_core.partition(row.name, partition or "").sms), ""
+        threads, at = int(_core.partition(row if is_host else row.name, partition or "").sms), ""
     precisions = _PROCESSOR_PRECISIONS if not row.is_gpu and precision in _PROCESSOR_PRECISIONS else (precision,)
 
     def fits(entry: Entry) -> bool:
@@ -66,6 +68,10 @@ def _condition(device: str, partition: str | None, runtime: str, precision: str 
         )
 
     return fits
+
+
+def _is_host(entry: Entry) -> bool:
+    return entry.device == HOST and entry.device_fingerprint == _core.host_facts().fingerprint
 
 
 def _is_processor(row: _core.Device) -> Callable[[Entry], bool]:
