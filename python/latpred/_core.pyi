@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'node_feature_sets', 'node_features', 'one_core', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'node_feature_sets', 'node_features', 'one_core', 'operators', 'outliers', 'partition', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch', 'with_speed']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1270,6 +1270,12 @@ class Device:
         """
         What the driver reports.
         """
+class HostRead:
+    """
+    What one core alone and all at once read, each of so many bytes.
+    """
+    def __init__(self, bytes_of_each: typing.SupportsFloat | typing.SupportsIndex, one_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex, all_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
 class Partition:
     """
     A part of a device, or all of it.
@@ -1638,7 +1644,7 @@ class PredictRequest:
     """
     What is asked besides the graph.
     """
-    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None, host: Device | None = None, given: GivenLatency | None = None) -> None:
+    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None, host: Device | None = None, host_reads: collections.abc.Sequence[HostRead] = [], given: GivenLatency | None = None) -> None:
         ...
     @property
     def autograd(self) -> bool:
@@ -2002,10 +2008,14 @@ def outliers(values: collections.abc.Sequence[typing.SupportsFloat | typing.Supp
     """
     Which of them are further than 3.5 robust standard deviations from the median.
     """
+@typing.overload
 def partition(device: str, name: str = '') -> Partition:
     """
     The part of a device that `name` stands for.
     """
+@typing.overload
+def partition(device: Device, name: str = '') -> Partition:
+    ...
 def precisions() -> list[Precision]:
     """
     The precision table.
@@ -2084,5 +2094,9 @@ def unknown_name_message(what: str, name: str, valid: collections.abc.Sequence[s
     """
 def with_batch(graph: Graph, batch: typing.SupportsInt | typing.SupportsIndex) -> Graph:
     ...
+def with_speed(host: Device, fp32_flops_per_s: typing.SupportsFloat | typing.SupportsIndex, reads: collections.abc.Sequence[HostRead], note: str) -> Device:
+    """
+    The same with what was measured on it.
+    """
 TORCH_VERSION: str | None
 __version__: str

@@ -50,8 +50,8 @@ struct PredictRequest {
   bool strict = false;                             // refuse what lies outside the evidence
   std::shared_ptr<const Calibration> calibration;  // nullptr: none; empty names above are then the calibration's
   std::shared_ptr<const Device> host;              // what device "cpu" is; nullptr: it cannot be asked for
-  std::vector<HostRead> host_reads;                // what it was measured to read; its bandwidth follows the call's bytes
-  std::shared_ptr<const GivenLatency> given;       // nullptr: a predictor of the table answers
+  std::vector<HostRead> host_reads;           // what it was measured to read; its bandwidth follows the call's bytes
+  std::shared_ptr<const GivenLatency> given;  // nullptr: a predictor of the table answers
 };
 // The device that is asked about: this machine, or a row of the table.
 [[nodiscard]] const Device& asked_device(const PredictRequest& request);
