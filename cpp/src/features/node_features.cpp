@@ -113,8 +113,9 @@ std::array<Axis, 2> image_axes(const Graph& graph, const Node& node, const Convo
     if (is_same && !conv.is_transposed) {
       const std::int64_t reach = (out[i + 2] - 1) * strides[i] + (conv.window[i] - 1) * dilations[i] + 1;
       const std::int64_t total = std::max(std::int64_t{0}, reach - in[i + 2]);
-      axis.pad_begin = static_cast<double>(total / 2);
-      axis.pad_end = static_cast<double>(total - total / 2);
+      const std::int64_t begin = total / 2;
+      axis.pad_begin = static_cast<double>(begin);
+      axis.pad_end = static_cast<double>(total - begin);
     } else {
       axis.pad_begin = static_cast<double>(pads.at(i));
       axis.pad_end = static_cast<double>(pads.at(i + rank));
