@@ -17,7 +17,7 @@ struct ResourceProfile {
   double sm_share = 1;         // of all multiprocessors x all of its latency: small kernels leave some of them idle
   double compute_share = 0;    // that the arithmetic alone would take
   double memory_share = 0;     // that the traffic alone would take
-  double footprint_bytes = 0;  // weights, and the largest inputs and outputs of one kernel: what a cache would hold
+  double footprint_bytes = 0;  // working_set_bytes: what a cache would hold
 };
 
 // `busy_s`: of the latency. Throws InvalidArgumentError for a device without peaks, and for times that are none.

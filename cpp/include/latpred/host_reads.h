@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "latpred/device.h"
+#include "latpred/kernel.h"
 
 namespace latpred {
 
@@ -18,6 +19,8 @@ struct HostRead {
 // the largest of `reads`, which ascend. `note` says when that was.
 [[nodiscard]] Device with_speed(Device host, double fp32_flops_per_s, const std::vector<HostRead>& reads,
                                 std::string note);
+// What a call reads again and again: its weights, and the largest inputs and outputs of one kernel.
+[[nodiscard]] double working_set_bytes(const Kernels& kernels);
 // `host` with the bandwidth that calls over `working_set_bytes` find when `cores` share them: what a call has left in
 // caches the next one reads there.
 [[nodiscard]] Device with_reads(Device host, const std::vector<HostRead>& reads, double working_set_bytes,

@@ -6,6 +6,7 @@
 
 #include "latpred/error.h"
 #include "latpred/features.h"
+#include "latpred/host_reads.h"
 #include "latpred/text.h"
 
 namespace latpred {
@@ -121,8 +122,6 @@ ResourceProfile resource_profile(const Kernels& kernels, const Device& device, c
   ResourceProfile profile;
   profile.latency_s = latency_s;
   profile.busy_share = busy_s / latency_s;
-  double weight_bytes = 0;
-  double largest_bytes = 0;
   double roofline_s = 0;
   double filled_s = 0;
   for (const Kernel& kernel : kernels.rows) {
@@ -132,11 +131,9 @@ ResourceProfile resource_profile(const Kernels& kernels, const Device& device, c
     profile.memory_share += physics.memory_s * times / latency_s;
     roofline_s += physics.roofline_s * times;
     filled_s += physics.roofline_s * times * physics.wave_efficiency;
-    weight_bytes += kernel.weight_bytes;
-    largest_bytes = std::max(largest_bytes, kernel.bytes_in + kernel.bytes_out);
   }
   profile.sm_share = roofline_s > 0 ? partition.sm_share * profile.busy_share * filled_s / roofline_s : 0;
-  profile.footprint_bytes = weight_bytes + largest_bytes;
+  profile.footprint_bytes = working_set_bytes(kernels);
   return profile;
 }
 

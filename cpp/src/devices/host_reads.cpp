@@ -38,6 +38,16 @@ Device with_speed(Device host, double fp32_flops_per_s, const std::vector<HostRe
   return with_reads(std::move(host), reads, std::numeric_limits<double>::infinity(), 1);
 }
 
+double working_set_bytes(const Kernels& kernels) {
+  double weight_bytes = 0;
+  double activation_bytes = 0;
+  for (const Kernel& kernel : kernels.rows) {
+    weight_bytes += kernel.weight_bytes;
+    activation_bytes = std::max(activation_bytes, kernel.bytes_in + kernel.bytes_out);
+  }
+  return weight_bytes + activation_bytes;
+}
+
 Device with_reads(Device host, const std::vector<HostRead>& reads, double working_set_bytes, double cores) {
   host.bandwidth_bytes_per_s = read_at(reads, &HostRead::all_bytes_per_s, working_set_bytes / host.sms);
   host.bandwidth_bytes_per_s_per_sm = {read_at(reads, &HostRead::one_bytes_per_s, working_set_bytes / cores), false};

@@ -70,17 +70,6 @@ void check_units(const Device& device, const Precision& precision) {
   }
 }
 
-// What a call reads again and again: its weights, and the activations of its largest kernel.
-double working_set_bytes(const Kernels& kernels) {
-  double weight_bytes = 0;
-  double activation_bytes = 0;
-  for (const Kernel& kernel : kernels.rows) {
-    weight_bytes += kernel.weight_bytes;
-    activation_bytes = std::max(activation_bytes, kernel.bytes_in + kernel.bytes_out);
-  }
-  return weight_bytes + activation_bytes;
-}
-
 // Everything that the line computes before the answer is put together.
 struct Run {
   std::shared_ptr<const latpred::Device> host;  // nullptr: a device of the table
