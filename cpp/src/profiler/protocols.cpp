@@ -26,8 +26,8 @@ Protocol fixed_count(std::string name, std::int64_t warm_up, std::int64_t sample
   return protocol;
 }
 
-// After a single run a net of some MiB is still moving into the last-level cache: its repeated labels differed by 26 to
-// 40 %, after these milliseconds by 4 %. Long runs cost as much as in "khan".
+// After a single run a net of some MiB is still moving into the last-level cache: nets timed twice differed by 34 %
+// with "khan", by 9 % with this (latpred campaign run --recipes fnn --runtimes libtorch). Long runs cost the same.
 Protocol warm() {
   Protocol protocol = fixed_count("warm", 1, 5, "clean");
   protocol.max_samples = 20;
