@@ -66,7 +66,9 @@ PYBIND11_MODULE(_predictors, module) {
       .def("predict", &predict, py::arg("features"))
       .def_property_readonly("hidden", &MlpRegressor::hidden)
       .def_property_readonly("num_parameters", &MlpRegressor::num_parameters);
+  bind_graph_trainer(module);
   bind_kernel_residual(module);
+  bind_net_regressors(module);
   bind_transformer(module);
   bind_plain_net(module);
 }

@@ -4,7 +4,9 @@
 
 namespace latpred {
 
+void bind_graph_trainer(pybind11::module_& module);
 void bind_kernel_residual(pybind11::module_& module);
+void bind_net_regressors(pybind11::module_& module);
 void bind_transformer(pybind11::module_& module);
 void bind_plain_net(pybind11::module_& module);
 

@@ -7,7 +7,7 @@ import latpred._core
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['KernelResidualOptions', 'MlpRegressor', 'PlainNetMeter', 'TransformerConfig', 'TransformerRegressor', 'TransformerTrainer', 'fit_kernel_residual', 'predict_kernel_residual', 'transformer_config', 'transformer_config_names']
+__all__: list[str] = ['DenseConfig', 'DenseRegressor', 'DenseTrainer', 'FlatLine', 'GraphConfig', 'GraphPredictor', 'GraphSizes', 'GraphTrainer', 'KernelResidualOptions', 'MlpRegressor', 'NetArrays', 'PlainNetMeter', 'TransformerConfig', 'TransformerRegressor', 'TransformerTrainer', 'dense_config', 'fit_kernel_residual', 'graph_config', 'graph_config_names', 'predict_kernel_residual', 'transformer_config', 'transformer_config_names']
 class MlpRegressor:
     """
     A multi-layer perceptron: rows of features to one number each.
@@ -25,6 +25,233 @@ class MlpRegressor:
         ...
     @property
     def num_parameters(self) -> int:
+        ...
+class GraphConfig:
+    """
+    How a graph neural network looks and is trained.
+    """
+    l2_norm: bool
+    name: str
+    size_norm: bool
+    undirected: bool
+    def __init__(self) -> None:
+        ...
+    @property
+    def batch_graphs(self) -> int:
+        ...
+    @batch_graphs.setter
+    def batch_graphs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def columns(self) -> str:
+        """
+        'nodes' or 'readout': where columns of graphs join
+        """
+    @columns.setter
+    def columns(self, arg0: str) -> None:
+        ...
+    @property
+    def dense_layers(self) -> int:
+        ...
+    @dense_layers.setter
+    def dense_layers(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def dense_width(self) -> int:
+        ...
+    @dense_width.setter
+    def dense_width(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def dropout(self) -> float:
+        ...
+    @dropout.setter
+    def dropout(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def epochs(self) -> int:
+        ...
+    @epochs.setter
+    def epochs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def heads(self) -> int:
+        ...
+    @heads.setter
+    def heads(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def input_scale(self) -> str:
+        """
+        'standard' or 'log'
+        """
+    @input_scale.setter
+    def input_scale(self, arg0: str) -> None:
+        ...
+    @property
+    def layer(self) -> str:
+        """
+        'gat', 'sage', 'gcn' or 'gin'
+        """
+    @layer.setter
+    def layer(self, arg0: str) -> None:
+        ...
+    @property
+    def layers(self) -> int:
+        ...
+    @layers.setter
+    def layers(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def learning_rate(self) -> float:
+        ...
+    @learning_rate.setter
+    def learning_rate(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def loss(self) -> str:
+        """
+        'mse', 'rmse', 'l1' or 'huber', of scaled targets
+        """
+    @loss.setter
+    def loss(self, arg0: str) -> None:
+        ...
+    @property
+    def readout(self) -> str:
+        """
+        'sum', 'mean' or 'max'
+        """
+    @readout.setter
+    def readout(self, arg0: str) -> None:
+        ...
+    @property
+    def scale(self) -> str:
+        """
+        of targets: 'standard', 'log' or 'milliseconds'
+        """
+    @scale.setter
+    def scale(self, arg0: str) -> None:
+        ...
+    @property
+    def schedule(self) -> str:
+        """
+        'constant' or 'one_cycle'
+        """
+    @schedule.setter
+    def schedule(self, arg0: str) -> None:
+        ...
+    @property
+    def task(self) -> str:
+        """
+        'edges' or 'graphs'
+        """
+    @task.setter
+    def task(self, arg0: str) -> None:
+        ...
+    @property
+    def width(self) -> int:
+        ...
+    @width.setter
+    def width(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+class GraphSizes:
+    """
+    How wide a graph neural network's ends are.
+    """
+    def __init__(self, node_columns: typing.SupportsInt | typing.SupportsIndex, graph_columns: typing.SupportsInt | typing.SupportsIndex = 0, operators: typing.SupportsInt | typing.SupportsIndex = 0, targets: typing.SupportsInt | typing.SupportsIndex = 0, types: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    @property
+    def graph_columns(self) -> int:
+        ...
+    @property
+    def node_columns(self) -> int:
+        ...
+    @property
+    def operators(self) -> int:
+        ...
+    @property
+    def targets(self) -> int:
+        ...
+    @property
+    def types(self) -> int:
+        ...
+class GraphPredictor:
+    """
+    A trained graph neural network.
+    """
+    def __init__(self, config: GraphConfig, sizes: GraphSizes, arrays: dict) -> None:
+        """
+        arrays: what a trainer's arrays() gave.
+        """
+    def attention(self, graphs: dict) -> tuple:
+        """
+        Edges [2, e], one from each node to itself included, and for each layer how much targets attend along them [e, heads]; no layers where the network has no attention.
+        """
+    def predict(self, graphs: dict) -> dict:
+        """
+        Arrays by name: 'fusible' [E] probabilities, or 'targets' [G, T] and 'types' [G, K] probabilities.
+        """
+    @property
+    def config(self) -> GraphConfig:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+    @property
+    def sizes(self) -> GraphSizes:
+        ...
+class GraphTrainer:
+    """
+    Trains a graph neural network epoch by epoch, equal for equal seeds. Graphs are arrays by name: nodes [N, F], operators [N], edges [2, E], first_node [G + 1], columns [G, S]; labels fusible [E], targets [G, T], types [G], bases [G, T].
+    """
+    def __init__(self, config: GraphConfig, sizes: GraphSizes, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def arrays(self) -> dict:
+        """
+        What predicts, as float64 arrays by name: for a checkpoint and GraphPredictor.
+        """
+    def attention(self, graphs: dict) -> tuple:
+        """
+        Edges [2, e], one from each node to itself included, and for each layer how much targets attend along them [e, heads]; no layers where the network has no attention.
+        """
+    def find_learning_rate(self, graphs: dict, lowest: typing.SupportsFloat | typing.SupportsIndex = 1e-07, highest: typing.SupportsFloat | typing.SupportsIndex = 1.0, steps: typing.SupportsInt | typing.SupportsIndex = 100) -> dict:
+        """
+        Losses while the rate grows, and the rate where they fall fastest; the weights stay as they are.
+        """
+    def fit_epoch(self, graphs: dict) -> float:
+        """
+        One pass over all graphs; the mean loss of its batches.
+        """
+    def load_state(self, state: dict) -> None:
+        """
+        Takes up a training of the same config, sizes and seed.
+        """
+    def loss(self, graphs: dict) -> float:
+        """
+        The mean loss of batches, nothing dropped.
+        """
+    def predict(self, graphs: dict) -> dict:
+        """
+        Arrays by name: 'fusible' [E] probabilities, or 'targets' [G, T] and 'types' [G, K] probabilities.
+        """
+    def state(self) -> dict:
+        """
+        All that training goes on from, as float64 arrays by name.
+        """
+    @property
+    def config(self) -> GraphConfig:
+        ...
+    @property
+    def epochs_done(self) -> int:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+    @property
+    def seed(self) -> int:
+        ...
+    @property
+    def sizes(self) -> GraphSizes:
         ...
 class KernelResidualOptions:
     """
@@ -87,6 +314,12 @@ class KernelResidualOptions:
     def kind_sd(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
     @property
+    def launch_sd(self) -> float:
+        ...
+    @launch_sd.setter
+    def launch_sd(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
     def learning_rate(self) -> float:
         ...
     @learning_rate.setter
@@ -116,6 +349,130 @@ class KernelResidualOptions:
     @weight_penalty.setter
     def weight_penalty(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
+class NetArrays:
+    """
+    Plain nets as arrays: G nets of at most N nodes.
+    """
+    def __init__(self, attributes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], lengths: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], positions: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], base_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None = None, target_s: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None = None) -> None:
+        """
+        attributes [G, N, 3]: operation (0 input, 1 dense, 2 convolution), weight count, units; lengths [G]; positions [G]: how often a call uses each weight; base_s [G, N]: seconds of each layer by a law; target_s [G].
+        """
+class DenseConfig:
+    """
+    How a dense network over plain nets looks and is trained.
+    """
+    loss: str
+    name: str
+    schedule: str
+    def __init__(self) -> None:
+        ...
+    @property
+    def batch_nets(self) -> int:
+        ...
+    @batch_nets.setter
+    def batch_nets(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def epochs(self) -> int:
+        ...
+    @epochs.setter
+    def epochs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def hidden_layers(self) -> int:
+        ...
+    @hidden_layers.setter
+    def hidden_layers(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def huber_delta(self) -> float:
+        ...
+    @huber_delta.setter
+    def huber_delta(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def learning_rate(self) -> float:
+        ...
+    @learning_rate.setter
+    def learning_rate(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def most_nodes(self) -> int:
+        ...
+    @most_nodes.setter
+    def most_nodes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def rows(self) -> str:
+        """
+        'flat': a net is a row; 'layers': each layer is, and their times add up
+        """
+    @rows.setter
+    def rows(self, arg0: str) -> None:
+        ...
+    @property
+    def width(self) -> int:
+        ...
+    @width.setter
+    def width(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+class DenseRegressor:
+    """
+    A trained dense network over plain nets.
+    """
+    def __init__(self, config: DenseConfig, arrays: dict) -> None:
+        ...
+    def predict(self, nets: NetArrays) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [G] seconds
+        """
+    @property
+    def num_parameters(self) -> int:
+        ...
+class DenseTrainer:
+    """
+    Trains a dense network epoch by epoch, equal for equal seeds.
+    """
+    def __init__(self, config: DenseConfig, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def arrays(self) -> dict:
+        ...
+    def fit_epoch(self, nets: NetArrays) -> float:
+        """
+        One pass over all nets; the mean loss.
+        """
+    def load_state(self, state: dict) -> None:
+        ...
+    def predict(self, nets: NetArrays) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [G] seconds
+        """
+    def state(self) -> dict:
+        ...
+    @property
+    def epochs_done(self) -> int:
+        ...
+    @property
+    def num_parameters(self) -> int:
+        ...
+class FlatLine:
+    """
+    A straight line through flattened nets, of the least coefficients.
+    """
+    @typing.overload
+    def __init__(self, nets: NetArrays, most_nodes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Fits.
+        """
+    @typing.overload
+    def __init__(self, arrays: dict, most_nodes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def arrays(self) -> dict:
+        ...
+    def predict(self, nets: NetArrays) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64 [G] seconds
+        """
 class TransformerConfig:
     """
     How a transformer over nodes looks and is trained.
@@ -300,10 +657,20 @@ class PlainNetMeter:
     @property
     def pool_bytes(self) -> int:
         ...
+def dense_config(name: str) -> DenseConfig:
+    """
+    A copy of the recipe of that name: 'paper' or 'ours'.
+    """
 def fit_kernel_residual(rows: dict, options: KernelResidualOptions, epoch_done: typing.Any = None) -> tuple:
     """
     Fitted arrays by name and the loss of each epoch; equal for equal seeds.
     """
+def graph_config(name: str) -> GraphConfig:
+    """
+    A copy of the recipe of that name.
+    """
+def graph_config_names() -> list[str]:
+    ...
 def predict_kernel_residual(members: collections.abc.Sequence[dict], rows: dict) -> numpy.typing.NDArray[numpy.float64]:
     """
     float64 [N] seconds by the mean of fitted members.

@@ -110,7 +110,7 @@ TEST(TransformerTrainer, ItsArraysPredictAlike) {
   TransformerConfig other = trainer.config();
   other.feed_forward_width = 64;
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { TransformerRegressor(other, trainer.arrays()); }),
-            "array 'block_0_feed_forward_in_weight' of the stored transformer has shape [32, 32], this config needs "
+            "array 'block_0_feed_forward_in_weight' of the stored network has shape [32, 32], this config needs "
             "[64, 32]");
 }
 
@@ -141,8 +141,7 @@ TEST(TransformerTrainer, RefusesWhatDoesNotFit) {
   NamedArrays damaged = trainer.state();
   damaged.erase("second_moment.output_bias");
   TransformerTrainer same(quick_config("paper", 2), 1);
-  EXPECT_EQ(refused([&] { same.load_state(damaged); }),
-            "the stored transformer has no array 'second_moment.output_bias'");
+  EXPECT_EQ(refused([&] { same.load_state(damaged); }), "the stored network has no array 'second_moment.output_bias'");
   EXPECT_EQ(refused([&] { TransformerTrainer(quick_config("paper", 2), 1, 0); }),
             "threads must be from 1 to 64, got 0");
 

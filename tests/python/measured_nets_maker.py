@@ -4,8 +4,9 @@ from itertools import islice
 
 import numpy as np
 from latpred.datasets import fnn, measured_nets
+from latpred.datasets.nets import encode_recipes
 
-PER_LAYER_S, BYTES_PER_S = 2e-6, 30e9
+PER_LAYER_S, BYTES_PER_S, MACS_PER_S = 2e-6, 30e9, 50e9
 CONDITIONS = measured_nets.Conditions(
     device_fingerprint="Some CPU, 2 cores",
     runtime="libtorch",
@@ -18,13 +19,14 @@ CONDITIONS = measured_nets.Conditions(
 
 
 def law_s(nets):
-    return PER_LAYER_S * (nets.lengths - 1) + nets.weight_bytes() / BYTES_PER_S
+    of_convolutions = np.where(nets.positions > 1, nets.macs.sum(axis=1), 0)
+    return PER_LAYER_S * (nets.lengths - 1) + nets.weight_bytes() / BYTES_PER_S + of_convolutions / MACS_PER_S
 
 
 def by_law(count, seed=0, noise=0.02, recipes=None, conditions=CONDITIONS):
     """Nets with normal noise on the logarithm; a tenth of them timed twice."""
     recipes = list(islice(fnn.generate(seed), count)) if recipes is None else recipes
-    exact = law_s(fnn.encode([fnn.widths_of(recipe) for recipe in recipes]))
+    exact = law_s(encode_recipes(recipes))
     random = np.random.default_rng(seed)
 
     def timed():

@@ -38,9 +38,11 @@ LEFT_OF = {
 }
 TORCH_LAYERS = {"batch", "predictors", "training", "workloads"}
 TORCH_BINDINGS = {
+    "graph_trainer_module.cpp",
     "kernel_residual_module.cpp",
     "named_arrays_module.cpp",
     "named_arrays_module.h",
+    "net_regressors_module.cpp",
     "plain_net_module.cpp",
     "predictors_module.cpp",
     "transformer_module.cpp",

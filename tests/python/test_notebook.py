@@ -8,7 +8,8 @@ from example_networks import REPOSITORY
 FOLDER = REPOSITORY / "notebooks"
 
 
-NAMES = ["quickstart", "colocation", pytest.param("training", marks=pytest.mark.torch)]
+WITH_TORCH = ["mendoza", "training"]
+NAMES = ["quickstart", "colocation", *(pytest.param(name, marks=pytest.mark.torch) for name in WITH_TORCH)]
 
 
 def code_cells(name):
@@ -28,10 +29,10 @@ def test_cells_run(name, monkeypatch):
 
 
 def test_all_are_run():
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"colocation", "quickstart", "training"}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"colocation", "quickstart", *WITH_TORCH}
 
 
-@pytest.mark.parametrize("name", ["colocation", "quickstart", "training"])
+@pytest.mark.parametrize("name", ["colocation", "quickstart", *WITH_TORCH])
 def test_every_cell_has_run_in_order_and_without_error(name):
     cells = code_cells(name)
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))

@@ -55,7 +55,9 @@ def test_it_learns_and_padding_changes_nothing(name, measured, tmp_path):
         assert losses[-1] < 0.5 * losses[0]
     # The same nets in wider arrays, and alone.
     nets = measured.nets.select(np.arange(20))
-    wide = fnn.Nets(np.pad(nets.attributes, ((0, 0), (0, 2), (0, 0)), constant_values=7.0), nets.lengths)
+    wide = fnn.Nets(
+        np.pad(nets.attributes, ((0, 0), (0, 2), (0, 0)), constant_values=7.0), nets.lengths, nets.positions
+    )
     expected = found.predict_nets(nets)
     if name == "transformer":
         np.testing.assert_allclose(found.predict_nets(wide), expected, rtol=1e-5)

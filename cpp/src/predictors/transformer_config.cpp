@@ -7,6 +7,7 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "predictors/config_checks.h"
 #include "predictors/one_cycle.h"
 #include "predictors/packed_kernels.h"
 
@@ -52,32 +53,6 @@ constexpr std::array<ScheduleRow, 2> kSchedules{{
 const std::vector<std::string> kPositions{"learned", "sinusoidal"};
 const std::vector<std::string> kScales{"standard", "log"};
 
-template <typename Rows>
-std::vector<std::string> names_of(const Rows& rows) {
-  std::vector<std::string> names;
-  for (const auto& row : rows) names.emplace_back(row.name);
-  return names;
-}
-
-double place_of(std::string_view what, const std::string& name, const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw InvalidArgumentError(unknown_name_message(what, name, names));
-  return static_cast<double>(found - names.begin());
-}
-
-template <typename Rows>
-const auto& row_of(std::string_view what, const std::string& name, const Rows& rows) {
-  return rows[static_cast<std::size_t>(place_of(what, name, names_of(rows)))];
-}
-
-void check_at_least(std::string_view name, std::int64_t value, std::int64_t least) {
-  if (value < least) throw InvalidArgumentError(concat(name, " must be an integer >= ", least, ", got ", value));
-}
-void check_positive(std::string_view name, double value) {
-  if (!(value > 0) || !std::isfinite(value)) {
-    throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
-  }
-}
 void check_multiple(std::string_view name, std::int64_t value, std::int64_t unit) {
   if (value < unit || value % unit != 0) {
     throw InvalidArgumentError(concat(name, " must be a multiple of ", unit, ", got ", value));
@@ -91,6 +66,10 @@ const TransformerConfig& transformer_config(const std::string& name) {
 }
 
 std::vector<std::string> transformer_config_names() { return names_of(kConfigs); }
+
+std::vector<std::string> loss_names() { return names_of(kLosses); }
+
+std::vector<std::string> schedule_names() { return names_of(kSchedules); }
 
 const LossRow& loss_row(const std::string& name) { return row_of("loss", name, kLosses); }
 
@@ -126,9 +105,9 @@ std::map<std::string, double> config_numbers(const TransformerConfig& config) {
       {"positions", place_of("positions", config.positions, kPositions)},
       {"most_nodes", static_cast<double>(config.most_nodes)},
       {"scale", place_of("scale", config.scale, kScales)},
-      {"loss", place_of("loss", config.loss, names_of(kLosses))},
+      {"loss", place_of("loss", config.loss, loss_names())},
       {"huber_delta", config.huber_delta},
-      {"schedule", place_of("schedule", config.schedule, names_of(kSchedules))},
+      {"schedule", place_of("schedule", config.schedule, schedule_names())},
       {"learning_rate", config.learning_rate},
       {"batch_graphs", static_cast<double>(config.batch_graphs)},
       {"epochs", static_cast<double>(config.epochs)},

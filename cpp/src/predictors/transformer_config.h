@@ -51,6 +51,7 @@ struct LossRow {
   double (*slope)(double residual, double delta);
 };
 [[nodiscard]] const LossRow& loss_row(const std::string& name);
+[[nodiscard]] std::vector<std::string> loss_names();
 
 // Share of the highest learning rate when this share of all steps is done.
 struct ScheduleRow {
@@ -58,5 +59,6 @@ struct ScheduleRow {
   double (*rate)(double share_done);
 };
 [[nodiscard]] const ScheduleRow& schedule_row(const std::string& name);
+[[nodiscard]] std::vector<std::string> schedule_names();
 
 }  // namespace latpred

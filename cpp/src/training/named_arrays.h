@@ -14,4 +14,13 @@ struct NamedArray {
 };
 using NamedArrays = std::map<std::string, NamedArray>;
 
+// An array of this shape by its name; what is stored and does not fit is refused.
+[[nodiscard]] const NamedArray& array_of(const NamedArrays& arrays, const std::string& name,
+                                         const std::vector<std::int64_t>& shape);
+[[nodiscard]] double number_of(const NamedArrays& arrays, const std::string& name);
+
+// Of 64 bits, each half a number that a double holds.
+[[nodiscard]] NamedArray halves_of(std::uint64_t value);
+[[nodiscard]] std::uint64_t whole_of(const NamedArrays& arrays, const std::string& name);
+
 }  // namespace latpred

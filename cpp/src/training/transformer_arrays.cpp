@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "latpred/error.h"
-#include "latpred/text.h"
-
 namespace latpred {
 namespace {
 
@@ -13,21 +10,7 @@ const std::string kTokenDeviation = "token_deviation";
 const std::string kTargetMean = "target_mean";
 const std::string kTargetDeviation = "target_deviation";
 
-double number_of(const NamedArrays& arrays, const std::string& name) {
-  return array_of(arrays, name, {}).values.front();
-}
-
 }  // namespace
-
-const NamedArray& array_of(const NamedArrays& arrays, const std::string& name, const std::vector<std::int64_t>& shape) {
-  const auto found = arrays.find(name);
-  if (found == arrays.end()) throw InvalidArgumentError(concat("the stored transformer has no array '", name, "'"));
-  if (found->second.shape != shape) {
-    throw InvalidArgumentError(concat("array '", name, "' of the stored transformer has shape ",
-                                      shape_text(found->second.shape), ", this config needs ", shape_text(shape)));
-  }
-  return found->second;
-}
 
 void store_values(const TransformerLayout& layout, const float* values, const std::string& prefix,
                   NamedArrays& arrays) {

@@ -16,8 +16,4 @@ void store_values(const TransformerLayout& layout, const float* values, const st
 void restore_values(const NamedArrays& arrays, const TransformerLayout& layout, const std::string& prefix,
                     float* values);
 
-// An array of this shape by its name.
-[[nodiscard]] const NamedArray& array_of(const NamedArrays& arrays, const std::string& name,
-                                         const std::vector<std::int64_t>& shape);
-
 }  // namespace latpred

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <span>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "latpred/text.h"
 #include "predictors/packed_transformer.h"
 #include "predictors/transformer.h"
+#include "training/steps.h"
 #include "training/transformer_arrays.h"
 #include "training/worker_pool.h"
 
@@ -25,11 +25,6 @@ namespace {
 // number of threads, so that sums are added in the same order.
 constexpr std::int64_t kPieceGraphs = 16;
 constexpr std::int64_t kPredictedGraphs = 64;  // at a time: bounds the memory
-
-// Kingma and Ba's numbers, torch's defaults.
-constexpr double kFirstDecay = 0.9;
-constexpr double kSecondDecay = 0.999;
-constexpr double kAdamEpsilon = 1e-8;
 
 constexpr int kMostThreads = 64;
 
@@ -129,14 +124,6 @@ struct Network {
   }
 };
 
-// Of 64 bits, each half a number that a double holds.
-NamedArray halves_of(std::uint64_t value) {
-  return {{2}, {static_cast<double>(value >> 32), static_cast<double>(value & 0xFFFFFFFF)}};
-}
-std::uint64_t whole_of(const NamedArray& halves) {
-  return static_cast<std::uint64_t>(halves.values[0]) << 32 | static_cast<std::uint64_t>(halves.values[1]);
-}
-
 }  // namespace
 
 struct TransformerRegressor::State : Network {
@@ -183,16 +170,6 @@ struct TransformerTrainer::State : Network {
     workers.resize(static_cast<std::size_t>(num_threads));
   }
 
-  [[nodiscard]] std::vector<std::int64_t> order_of_epoch(std::int64_t num_graphs) const {
-    std::seed_seq seeds{static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed),
-                        static_cast<std::uint32_t>(epochs_done)};
-    std::mt19937_64 random(seeds);
-    std::vector<std::int64_t> order(static_cast<std::size_t>(num_graphs));
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-    return order;
-  }
-
   // The gradient of one piece of a batch; its loss is the sum over its graphs.
   void compute_piece(const PackedTokens& tokens, std::span<const std::int64_t> batch, DropoutPlan dropout,
                      std::int64_t index, int worker_index) {
@@ -229,14 +206,9 @@ struct TransformerTrainer::State : Network {
 
     const double share_done = static_cast<double>(steps_done) / static_cast<double>(all_steps);
     const double rate = config.learning_rate * schedule_row(config.schedule).rate(share_done);
-    const auto count = static_cast<double>(steps_done + 1);
-    const AdamStep adam{static_cast<float>(rate / (1 - std::pow(kFirstDecay, count))),
-                        static_cast<float>(1 / std::sqrt(1 - std::pow(kSecondDecay, count))),
-                        static_cast<float>(kFirstDecay), static_cast<float>(kSecondDecay),
-                        static_cast<float>(kAdamEpsilon)};
     std::vector<const float*> parts;
     for (std::int64_t i = 0; i < pieces; ++i) parts.push_back(gradients[static_cast<std::size_t>(i)].data());
-    packed.kernels().adam(parts.data(), pieces, module->values().numel(), adam,
+    packed.kernels().adam(parts.data(), pieces, module->values().numel(), adam_step(rate, steps_done),
                           module->values().mutable_data_ptr<float>(), first_moment.data(), second_moment.data());
     weights_changed();
     return std::accumulate(losses.begin(), losses.begin() + pieces, 0.0);
@@ -270,7 +242,7 @@ double TransformerTrainer::fit_epoch(const TokenTable& table) {
                state.epochs_done, " it must go on with the same"));
   }
   const PackedTokens tokens = pack(table, state.module->scale());
-  const std::vector<std::int64_t> order = state.order_of_epoch(table.num_graphs);
+  const std::vector<std::int64_t> order = order_of_epoch(table.num_graphs, state.seed, state.epochs_done);
   const std::int64_t batch_graphs = state.config.batch_graphs;
   const std::int64_t steps = (table.num_graphs + batch_graphs - 1) / batch_graphs;
   double summed = 0;
@@ -324,13 +296,13 @@ NamedArrays TransformerTrainer::state() const {
 
 void TransformerTrainer::load_state(const NamedArrays& stored) {
   for (const auto& [name, value] : config_numbers(config())) {
-    const double before = array_of(stored, kConfig + name, {}).values.front();
+    const double before = number_of(stored, kConfig + name);
     // Without a schedule a training may be made longer.
     if (before == value || (name == "epochs" && config().schedule == "constant")) continue;
     throw InvalidArgumentError(concat("the stored training has ", name, " ", before, ", this config ", value,
                                       " (choices count from 0): go on with the config that it began with"));
   }
-  const std::uint64_t stored_seed = whole_of(array_of(stored, "seed", {2}));
+  const std::uint64_t stored_seed = whole_of(stored, "seed");
   if (stored_seed != seed()) {
     throw InvalidArgumentError(concat("the stored training has seed ", stored_seed, ", this trainer ", seed()));
   }
@@ -341,8 +313,8 @@ void TransformerTrainer::load_state(const NamedArrays& stored) {
   AlignedFloats second = state.second_moment;
   restore_values(stored, layout, kFirstMoment, first.data());
   restore_values(stored, layout, kSecondMoment, second.data());
-  const auto epochs = static_cast<std::int64_t>(array_of(stored, "epochs_done", {}).values.front());
-  const std::uint64_t table = whole_of(array_of(stored, "fingerprint", {2}));
+  const auto epochs = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
+  const std::uint64_t table = whole_of(stored, "fingerprint");
   with_short_errors([&] { restore(stored, *state.module); });
   state.weights_changed();
   state.first_moment = std::move(first);

@@ -5,14 +5,19 @@ Stride and padding are 1, so that every layer has images of size x size.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from latpred._core import GraphBuilder
 from latpred.datasets.recipe import Recipe, is_count, parse
 from latpred.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from latpred._core import Graph, Node, Tensor
 
 KIND = "cnn"
 
@@ -75,3 +80,91 @@ def generate(seed: int, size: int = IMAGE_SIZE) -> Iterator[str]:
         if recipe not in seen:
             seen.add(recipe)
             yield recipe
+
+
+# From a Graph.
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainCnn:
+    """A Graph read as a plain CNN, and where it differs from those that are measured."""
+
+    channels: tuple[int, ...]
+    size: int
+    notes: tuple[str, ...] = ()
+
+
+# What a convolution must be, and what it is where its node does not say.
+_SIZES = {
+    "kernel_shape": ([WINDOW] * 2, [WINDOW] * 2),
+    "strides": ([STRIDE] * 2, [1, 1]),
+    "pads": ([PADDING] * 4, [0] * 4),
+    "dilations": ([1, 1], [1, 1]),
+    "group": (1, 1),
+    "auto_pad": ("NOTSET", "NOTSET"),
+}
+_NOTHING = {"identity", "dropout"}
+_HANDLED = f"{WINDOW} x {WINDOW} convolutions of stride and padding 1 on square images, and ReLU between them"
+
+
+def from_graph(graph: Graph) -> PlainCnn:
+    """The plain CNN that `graph` is; an error that names the operator where it is another kind of network."""
+    if len(graph.inputs) != 1 or len(graph.outputs) != 1:
+        raise _out_of_scope(f"it has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, one of each is read")
+    value = graph.inputs[0]
+    shape = value.shape
+    if len(shape) != 4 or shape[2] != shape[3] or value.dtype != "float32":
+        raise _out_of_scope(f"its input is {value.dtype} of shape {tuple(shape)}")
+    channels, has_bias, has_relu = [int(shape[1])], [], []
+    for node in graph.nodes:
+        weights = _continues(node, value)
+        where = f"operator '{node.operator}' (node '{node.name}')"
+        output = node.outputs[0]
+        assert output is not None
+        if node.operator == "conv":
+            _check_convolution(node, where)
+            channels.append(int(output.shape[1]))
+            has_bias.append(len(weights) > 1)
+            has_relu.append(False)
+        elif node.operator == "relu" and has_relu:
+            has_relu[-1] = True
+        elif node.operator not in _NOTHING:
+            raise _out_of_scope(f"{where} is no part of such a net", node)
+        value = output
+    if value.id != graph.outputs[0].id:
+        raise _out_of_scope("its output is not what its last operator computes")
+    if not has_bias:
+        raise _out_of_scope("it has no convolution")
+    notes = []
+    if not all(has_bias):
+        notes.append("a convolution without a bias: all measured ones have one")
+    if not all(has_relu[:-1]):
+        notes.append("two convolutions without a ReLU between them: measured nets have one")
+    if has_relu[-1]:
+        notes.append("a ReLU after the last convolution: measured nets have none")
+    return PlainCnn(tuple(channels), int(shape[2]), tuple(notes))
+
+
+def _continues(node: Node, value: Tensor) -> list[Tensor]:
+    """The node's parameters, where it takes `value` and nothing else."""
+    inputs = [tensor for tensor in node.inputs if tensor is not None]
+    moved = [tensor for tensor in inputs if tensor.kind not in ("parameter", "statistic", "constant")]
+    if [tensor.id for tensor in moved] != [value.id] or node.repeat != 1:
+        raise _out_of_scope(f"operator '{node.operator}' (node '{node.name}') does not continue one chain", node)
+    return [tensor for tensor in inputs if tensor.kind == "parameter"]
+
+
+def _check_convolution(node: Node, where: str) -> None:
+    for name, (expected, unsaid) in _SIZES.items():
+        found = node.attributes.get(name, unsaid)
+        if found != expected:
+            raise _out_of_scope(f"{where} has {name} {found}", node)
+
+
+def _out_of_scope(reason: str, node: Node | None = None) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the graph is no plain CNN: {reason}; it takes {_HANDLED}; another predictor answers for other networks "
+        "(leave predictor= out)",
+        node=node.name if node else None,
+        operator=node.operator if node else None,
+    )

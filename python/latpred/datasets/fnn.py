@@ -7,7 +7,6 @@ and what predictors of whole nets see of them.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred._core import GraphBuilder
+from latpred.datasets import nets
 from latpred.datasets.recipe import Recipe, is_count, parse
 from latpred.errors import InvalidArgumentError
 
@@ -29,11 +29,8 @@ LARGEST_EXPONENT = 14
 # Beyond it: deeper, and of other widths.
 LEAST_NODES_OUT, MOST_NODES_OUT = 11, 16
 
-INPUT, DENSE = 0.0, 1.0  # the operation of a node
-NODE_ATTRIBUTES = ("operation", "weights", "units")  # weights: the bias among them
-
-PARTS = ("train", "validation", "test")
-_TENTHS = ("validation", "test")  # one tenth each, the rest is trained on
+PARTS = nets.PARTS
+Nets = nets.Nets
 
 
 def widths_of(recipe: Recipe | str) -> tuple[int, ...]:
@@ -105,8 +102,7 @@ def _distinct(draw: Any) -> Iterator[str]:
 
 def part_of(recipe: str) -> str:
     """ "train" (eight in ten), "validation" or "test": by the recipe alone, so that no data set moves a net."""
-    tenth = int.from_bytes(hashlib.sha256(recipe.encode()).digest()[:8], "big") % 10
-    return _TENTHS[tenth] if tenth < len(_TENTHS) else PARTS[0]
+    return nets.part_of(recipe, frozenset({KIND}))
 
 
 # From a Graph.
@@ -204,50 +200,9 @@ def _out_of_scope(reason: str, node: Node | None = None) -> InvalidArgumentError
 # What predictors see.
 
 
-@dataclasses.dataclass(frozen=True)
-class Nets:
-    """Feed-forward nets as arrays: G nets of at most N nodes."""
-
-    attributes: np.ndarray  # [G, N, 3] float64: operation, weights, units of each node; zero behind the last
-    lengths: np.ndarray  # [G] int64 nodes used
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def select(self, chosen: np.ndarray) -> Nets:
-        """Those nets, by index or by truth."""
-        return Nets(self.attributes[chosen], self.lengths[chosen])
-
-    @property
-    def weights(self) -> np.ndarray:
-        """[G, N] of each node."""
-        return np.asarray(self.attributes[:, :, NODE_ATTRIBUTES.index("weights")])
-
-    @property
-    def units(self) -> np.ndarray:
-        """[G, N] of each node."""
-        return np.asarray(self.attributes[:, :, NODE_ATTRIBUTES.index("units")])
-
-    def weight_bytes(self) -> np.ndarray:
-        """[G] of the whole net, float32."""
-        is_node = np.arange(self.attributes.shape[1]) < self.lengths[:, None]
-        return np.asarray(4 * np.where(is_node, self.weights, 0).sum(axis=1))
-
-
 def encode(widths: Sequence[Sequence[int]], max_nodes: int | None = None) -> Nets:
-    """The arrays of these nets; room for `max_nodes` nodes, None: as many as the largest has."""
-    lengths = np.array([len(units) for units in widths], dtype=np.int64)
-    most = int(lengths.max(initial=0))
-    if max_nodes is not None and most > max_nodes:
-        raise InvalidArgumentError(f"a net has {most} nodes, at most {max_nodes} are taken")
-    attributes = np.zeros((len(widths), most if max_nodes is None else max_nodes, len(NODE_ATTRIBUTES)))
-    for net, units in enumerate(widths):
-        wide = np.array(units, dtype=float)
-        attributes[net, 0] = (INPUT, 0, wide[0])
-        attributes[net, 1 : len(wide), 0] = DENSE
-        attributes[net, 1 : len(wide), 1] = (wide[:-1] + 1) * wide[1:]
-        attributes[net, 1 : len(wide), 2] = wide[1:]
-    return Nets(attributes, lengths)
+    """The arrays of nets of these units; room for `max_nodes` nodes, None: as many as the largest has."""
+    return nets.encode([(units, 0) for units in widths], max_nodes)
 
 
 def adjacency(length: int) -> np.ndarray:

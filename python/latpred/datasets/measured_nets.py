@@ -1,4 +1,4 @@
-"""Measured feed-forward nets in one small file: recipe, warm latency, first run, noise, second timing.
+"""Measured plain nets in one small file: recipe, warm latency, first run, noise, second timing.
 
 A Parquet file of one machine and one protocol, which stand in its metadata: about fifteen bytes a net. Rows of a
 campaign (datasets/rows.py) are read as well, and made into such a file by
@@ -20,7 +20,8 @@ import numpy as np
 
 from latpred import _core
 from latpred.campaign.spec import FIRST_RUN, LATENCY
-from latpred.datasets import fnn, rows
+from latpred.datasets import rows
+from latpred.datasets.nets import KINDS, NETS_FOR_A_CNN, PARTS, Nets, encode_recipes, kind_of, part_of
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 
@@ -77,14 +78,19 @@ class MeasuredNets:
         return len(self.recipes)
 
     @cached_property
-    def nets(self) -> fnn.Nets:
+    def nets(self) -> Nets:
         """The arrays that predictors see."""
-        return fnn.encode([fnn.widths_of(recipe) for recipe in self.recipes])
+        return encode_recipes(self.recipes)
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Of the nets: KINDS."""
+        return frozenset(kind_of(recipe) for recipe in self.recipes)
 
     @cached_property
     def parts(self) -> np.ndarray:
-        """[G] "train", "validation" or "test"."""
-        return np.array([fnn.part_of(recipe) for recipe in self.recipes])
+        """[G] "train", "validation" or "test"; shares hang on the kinds of nets in the set."""
+        return np.array([part_of(recipe, self.kinds) for recipe in self.recipes])
 
     @cached_property
     def digest(self) -> str:
@@ -99,11 +105,11 @@ class MeasuredNets:
         return MeasuredNets(tuple(self.recipes[place] for place in places), **columns, conditions=self.conditions)
 
     def part(self, name: str) -> MeasuredNets:
-        """One of fnn.PARTS, or "all"."""
+        """One of PARTS, or "all"."""
         if name == "all":
             return self
-        if name not in fnn.PARTS:
-            raise InvalidArgumentError(f"unknown part '{name}'; valid: {', '.join(fnn.PARTS)}, all", valid=fnn.PARTS)
+        if name not in PARTS:
+            raise InvalidArgumentError(f"unknown part '{name}'; valid: {', '.join(PARTS)}, all", valid=PARTS)
         return self.select(self.parts == name)
 
 
@@ -126,6 +132,18 @@ def make(
     if not np.all(columns["latency_s"] > 0) or not np.all(np.isfinite(columns["latency_s"])):
         raise InvalidArgumentError("latency_s must be positive and finite for every net")
     return MeasuredNets(recipes, **columns, conditions=conditions)
+
+
+def mixed(dense: MeasuredNets, cnns: MeasuredNets) -> MeasuredNets:
+    """Mendoza and Wang's mixed set: all CNNs, and the first of the feed-forward nets, 3.2 for a CNN as theirs has."""
+    if differences := dense.conditions.differences(cnns.conditions):
+        raise InvalidArgumentError(f"the two sets were measured otherwise: {'; '.join(differences)}")
+    count = round(NETS_FOR_A_CNN * len(cnns))
+    if count > len(dense):
+        raise InvalidArgumentError(f"{len(cnns)} CNNs ask for {count} feed-forward nets, there are {len(dense)}")
+    first = dense.select(np.arange(count))
+    columns = {name: np.concatenate([getattr(first, name), getattr(cnns, name)]) for name in _COLUMNS[1:]}
+    return make(first.recipes + cnns.recipes, conditions=dense.conditions, **columns)
 
 
 def from_measurements(recipes: Sequence[str], measured: Sequence[Measurement]) -> MeasuredNets:
@@ -199,7 +217,7 @@ def read(path: Path) -> MeasuredNets:
 
 
 def from_rows(table: pd.DataFrame, *, only_steady: bool = False) -> MeasuredNets:
-    """Those rows of a campaign that are latencies of feed-forward nets; they must be of one machine and protocol.
+    """Those rows of a campaign that are latencies of plain nets; they must be of one machine and protocol.
     only_steady: without those that were measured while the machine was busy, whose label is clean but noisy."""
     names = [field.name for field in dataclasses.fields(Conditions)]
     own = ("threads", "is_steady", "retimed_value")
@@ -207,10 +225,11 @@ def from_rows(table: pd.DataFrame, *, only_steady: bool = False) -> MeasuredNets
         raise InvalidArgumentError(
             f"the table is neither of measured nets nor of a campaign: it lacks {', '.join(missing)}"
         )
-    is_net = table.recipe.str.startswith(f"{fnn.KIND}:") & (table.quantity == LATENCY)
+    is_net = table.recipe.str.partition(":")[0].isin(KINDS) & (table.quantity == LATENCY)
     table = table[is_net & table.value.notna() & (table.is_steady | (not only_steady))]
     if not len(table):
-        raise InvalidArgumentError(f"the table has no {LATENCY} of a recipe {fnn.KIND}:...")
+        recipes = " or ".join(f"{kind}:..." for kind in KINDS)
+        raise InvalidArgumentError(f"the table has no {LATENCY} of a recipe {recipes}")
     is_first = table.protocol.str.endswith(FIRST_RUN)
     table = table.assign(protocol=table.protocol.str.removesuffix(FIRST_RUN))
     found = table[names].drop_duplicates()

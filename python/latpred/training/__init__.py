@@ -1,4 +1,4 @@
-"""Predictors trained on measured feed-forward nets: train() makes one, evaluate() says how good it is."""
+"""Predictors trained on measured plain nets: train() makes one, evaluate() says how good it is."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def train(
 
     predictor: "transformer", "trees", "cache_roofline", ...: the rows of docs/training.md.
     dataset: a Parquet file of measured nets or of a campaign's rows, all of one machine and protocol.
-    out: the checkpoint to write. While training runs, out + ".training" holds everything after each epoch.
+    out: the checkpoint to write. While training runs, out + ".training" holds everything after each epoch; of a
+        predictor whose depth is searched for it is a folder.
     epochs: None: the predictor's own number. seed: equal seeds give equal numbers.
     resume: go on with what an interrupted training left, and take a finished one as it is; False: start anew.
     run_on: where training computes: "cpu".
     progress: show a bar with loss and time left.
     """
+    from latpred.training import loop, search
     from latpred.training.learner import trainable_row
-    from latpred.training.loop import run
 
     row = trainable_row(predictor)
     if run_on not in _RUN_ON:
@@ -50,6 +51,7 @@ def train(
         raise InvalidArgumentError(f"epochs must be an integer >= 1, got {epochs!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InvalidArgumentError(f"seed must be an integer >= 0, got {seed!r}")
+    run = search.run if row.search else loop.run
     return run(row, _opened(dataset), Path(out), count, seed, resume=resume, is_shown=progress)
 
 

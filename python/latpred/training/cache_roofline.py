@@ -1,13 +1,15 @@
-"""A roofline that knows caches: seconds = time per layer x layers + weight bytes / bandwidth of the net's size.
+"""A roofline that knows caches: seconds = time per layer x layers + weight bytes / bandwidth of the net's size
++ multiply-accumulates of convolutions / their rate.
 
-Batch 1 reads each weight once, so that bytes decide; where a net's weights lie between two calls decides how fast.
+At batch 1 a dense layer reads each weight once, so that bytes decide; where a net's weights lie between two calls
+decides how fast. A convolution uses each weight at every pixel.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from latpred.datasets.fnn import Nets
+from latpred.datasets.nets import Nets
 from latpred.training.learner import Arrays
 
 KIBI, MEBI = 2.0**10, 2.0**20
@@ -24,11 +26,14 @@ class CacheRoofline:
     """Non-negative terms that make the mean relative error small."""
 
     def __init__(self) -> None:
-        self._terms = np.zeros(len(EDGES) + 2)  # seconds per layer, then seconds per byte of each band
+        # Seconds per layer, then seconds per byte of each band; where it has seen convolutions, then per MAC of them.
+        self._terms = np.zeros(len(EDGES) + 2)
 
     def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
         """The whole fit; the mean relative error."""
-        inputs = self._inputs(nets) / latency_s[:, None]
+        inputs = self._of_nets(nets) / latency_s[:, None]
+        if not inputs[:, -1].any():
+            inputs = inputs[:, :-1]
         weights = np.ones(len(nets))
         for _ in range(_REWEIGHTINGS):
             root = np.sqrt(weights)
@@ -38,15 +43,24 @@ class CacheRoofline:
 
     def predict(self, nets: Nets) -> np.ndarray:
         """[G] seconds."""
-        return np.asarray(self._inputs(nets) @ self._terms)
+        return np.asarray(self._of_nets(nets)[:, : len(self._terms)] @ self._terms)
 
-    def _inputs(self, nets: Nets) -> np.ndarray:
-        """[G, 1 + bands] dense layers, and the bytes in the column of their band."""
-        size_bytes = nets.weight_bytes()
-        inputs = np.zeros((len(nets), len(EDGES) + 2))
-        inputs[:, 0] = nets.lengths - 1
-        inputs[np.arange(len(nets)), 1 + np.searchsorted(EDGES, size_bytes, side="right")] = size_bytes
+    def layers_s(self, nets: Nets) -> np.ndarray:
+        """[G, N] the seconds of each layer, which add up to those of the net; 0 for what is no layer."""
+        return np.asarray(self._of_layers(nets)[:, :, : len(self._terms)] @ self._terms)
+
+    def _of_layers(self, nets: Nets) -> np.ndarray:
+        """[G, N, 2 + bands] one for a layer, its bytes in the column of the net's band, MACs of a convolution."""
+        band = np.searchsorted(EDGES, nets.weight_bytes(), side="right")
+        inputs = np.zeros((*nets.weights.shape, len(EDGES) + 3))
+        inputs[:, :, 0] = nets.is_layer
+        inputs[np.arange(len(nets)), :, 1 + band] = np.where(nets.is_layer, 4 * nets.weights, 0)
+        inputs[:, :, -1] = np.where(nets.positions[:, None] > 1, nets.macs, 0)
         return inputs
+
+    def _of_nets(self, nets: Nets) -> np.ndarray:
+        """[G, 2 + bands] the sums over layers."""
+        return np.asarray(self._of_layers(nets).sum(axis=1))
 
     def arrays(self) -> Arrays:
         """The terms."""

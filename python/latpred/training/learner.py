@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from latpred._core import unknown_name_message
-from latpred.datasets.fnn import MOST_NODES, Nets
+from latpred.datasets.fnn import KIND as FNN
+from latpred.datasets.fnn import MOST_NODES
+from latpred.datasets.nets import KINDS, Nets
 from latpred.errors import InvalidArgumentError
 
 Arrays = dict[str, np.ndarray]
@@ -45,6 +47,14 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True)
+class Search:
+    """A hyper-parameter whose best value by validation error is looked for: a training for each of the values."""
+
+    parameter: str
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TrainableRow:
     """A predictor that train() makes."""
 
@@ -56,6 +66,8 @@ class TrainableRow:
     max_nodes: int | None  # None: any
     patience: int | None = None  # epochs without a better validation error after which training stops; None: never
     chosen_by: str = "log"  # the validation error that chooses the epoch: "log" or "seconds"
+    kinds: tuple[str, ...] = (FNN,)  # of nets that it takes: rows of nets.KINDS
+    search: Search | None = None
 
 
 def _linear(seed: int, parameters: Parameters) -> Learner:
@@ -82,6 +94,27 @@ def _transformer(seed: int, parameters: Parameters) -> Learner:
     return Transformer(seed, parameters)
 
 
+def _dense(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.regressors import Dense
+
+    return Dense(seed, parameters)
+
+
+def _flat_linear(seed: int, parameters: Parameters) -> Learner:
+    from latpred.training.regressors import FlatLinear
+
+    return FlatLinear(parameters)
+
+
+def _dense_parameters(recipe: str) -> Callable[[int], Parameters]:
+    def found(epochs: int) -> Parameters:
+        from latpred.training.regressors import hyper_parameters
+
+        return hyper_parameters(recipe, epochs)
+
+    return found
+
+
 def _transformer_parameters(recipe: str, base: str) -> Callable[[int], Parameters]:
     def found(epochs: int) -> Parameters:
         from latpred.training.transformer import hyper_parameters
@@ -100,6 +133,8 @@ def _trees_parameters(epochs: int) -> Parameters:
 def _fixed(**parameters: Any) -> Callable[[int], Parameters]:
     return lambda epochs: parameters | {"epochs": epochs}
 
+
+ANY_KIND = tuple(KINDS)
 
 TRAINABLE: tuple[TrainableRow, ...] = (
     TrainableRow(
@@ -134,6 +169,37 @@ TRAINABLE: tuple[TrainableRow, ...] = (
         epochs=1,
         hyper_parameters=_fixed(),
         max_nodes=None,
+        kinds=ANY_KIND,
+    ),
+    TrainableRow(
+        "layer_sum",
+        "the sum of each layer's time, which a dense network finds as a factor of cache_roofline's",
+        _dense,
+        epochs=80,
+        hyper_parameters=_dense_parameters("ours"),
+        max_nodes=None,
+        kinds=ANY_KIND,
+    ),
+    TrainableRow(
+        "flat_dnn",
+        "Mendoza and Wang's dense network over flattened nets, its depth searched for",
+        _dense,
+        epochs=100,
+        hyper_parameters=_dense_parameters("paper"),
+        max_nodes=MOST_NODES,
+        patience=10,
+        chosen_by="seconds",
+        kinds=ANY_KIND,
+        search=Search("hidden_layers", tuple(range(1, 21))),
+    ),
+    TrainableRow(
+        "flat_linear",
+        "Mendoza and Wang's linear regression on flattened nets, of the least coefficients",
+        _flat_linear,
+        epochs=1,
+        hyper_parameters=_fixed(most_nodes=MOST_NODES),
+        max_nodes=MOST_NODES,
+        kinds=ANY_KIND,
     ),
     TrainableRow(
         "linear_weights",
@@ -157,6 +223,11 @@ TRAINABLE: tuple[TrainableRow, ...] = (
 def trainable_names() -> list[str]:
     """What predictor= of train() takes."""
     return [row.name for row in TRAINABLE]
+
+
+def names_taking(kinds: Iterable[str]) -> list[str]:
+    """The predictors that take all these kinds of nets."""
+    return [row.name for row in TRAINABLE if set(kinds) <= set(row.kinds)]
 
 
 def trainable_row(name: str) -> TrainableRow:

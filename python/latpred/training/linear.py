@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from latpred.datasets.fnn import MOST_NODES, Nets
+from latpred.datasets.fnn import MOST_NODES
+from latpred.datasets.nets import Nets
 from latpred.errors import InvalidArgumentError
 from latpred.training.learner import Arrays
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from latpred import checkpoint_file
-from latpred.datasets import fnn
 from latpred.datasets.measured_nets import MeasuredNets
+from latpred.datasets.nets import PARTS, words_of
 from latpred.errors import CheckpointError, InvalidArgumentError
 from latpred.training import trained as trained_file
-from latpred.training.learner import Arrays, Learner, TrainableRow
+from latpred.training.learner import Arrays, Learner, Parameters, TrainableRow, names_taking
 from latpred.training.net_errors import by_band, noise_floor
-from latpred.training.progress import progress
+from latpred.training.progress import Show, progress
 from latpred.training.trained import Trained
 
 UNFINISHED = ".training"  # at the end of the name of a file that training goes on from
@@ -55,13 +56,37 @@ class _Progress:
 
 
 def run(
-    row: TrainableRow, measured: MeasuredNets, out: Path, epochs: int, seed: int, *, resume: bool, is_shown: bool
-) -> Trained:
-    """Trains `row` on the training part of `measured` and writes its checkpoint to `out`."""
-    part = {name: measured.part(name) for name in fnn.PARTS}
+    row: TrainableRow, measured: MeasuredNets, out: Path, epochs: int, seed: int, *, resume: bool, is_shown: bool,
+    after_epoch: Show | None = None,
+) -> Trained:  # fmt: skip
+    """Trains `row` on the training part of `measured` and writes its checkpoint to `out`. `after_epoch` is called with
+    what is shown; what it throws ends the training, which goes on another time."""
+    part = {name: measured.part(name) for name in PARTS}
+    check_kinds(row, measured)
     _check_enough(part)
     parameters = row.hyper_parameters(epochs)
-    asked = {
+    asked = what_is_asked(row, parameters, seed, measured)
+    if resume and out.is_file():
+        manifest, _ = checkpoint_file.read(out)
+        check_same(out, manifest, asked)
+        return trained_file.load(out)
+    learner = row.make(seed, parameters)
+    unfinished = out.with_name(out.name + UNFINISHED)
+    state = _resumed(unfinished, learner, asked) if resume and unfinished.is_file() else _Progress()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with progress(row.name, epochs, state.epochs_done, is_shown) as show:
+        shows = [show, *([after_epoch] if after_epoch else [])]
+        _epochs(row, learner, part, state, epochs, unfinished, asked, shows)
+    learner.load_arrays(state.best)
+    manifest = asked | _findings(row, learner, part, state, measured)
+    checkpoint_file.write(out, manifest, state.best)
+    unfinished.unlink(missing_ok=True)
+    return trained_file.load(out)
+
+
+def what_is_asked(row: TrainableRow, parameters: Parameters, seed: int, measured: MeasuredNets) -> dict[str, Any]:
+    """What a stored training must agree with to be gone on with."""
+    return {
         "kind": trained_file.KIND,
         "format_version": trained_file.FORMAT_VERSION,
         "schema": trained_file.SCHEMA,
@@ -70,20 +95,15 @@ def run(
         "seed": seed,
         "data": measured.digest,
     }
-    if resume and out.is_file():
-        manifest, _ = checkpoint_file.read(out)
-        _check_same(out, manifest, asked)
-        return trained_file.load(out)
-    learner = row.make(seed, parameters)
-    unfinished = out.with_name(out.name + UNFINISHED)
-    state = _resumed(unfinished, learner, asked) if resume and unfinished.is_file() else _Progress()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _epochs(row, learner, part, state, epochs, unfinished, asked, is_shown)
-    learner.load_arrays(state.best)
-    manifest = asked | _findings(row, learner, part, state, measured)
-    checkpoint_file.write(out, manifest, state.best)
-    unfinished.unlink(missing_ok=True)
-    return trained_file.load(out)
+
+
+def check_kinds(row: TrainableRow, measured: MeasuredNets) -> None:
+    """Refuses nets that the row does not take."""
+    if other := measured.kinds - set(row.kinds):
+        raise InvalidArgumentError(
+            f"predictor '{row.name}' takes {words_of(row.kinds)}, the data set has {words_of(other)}; those are taken "
+            f"by {', '.join(names_taking(other))}"
+        )
 
 
 def _check_enough(part: dict[str, MeasuredNets]) -> None:
@@ -97,28 +117,28 @@ def _check_enough(part: dict[str, MeasuredNets]) -> None:
 
 def _epochs(
     row: TrainableRow, learner: Learner, part: dict[str, MeasuredNets], state: _Progress, epochs: int, file: Path,
-    asked: dict[str, Any], is_shown: bool,
+    asked: dict[str, Any], shows: Sequence[Show],
 ) -> None:  # fmt: skip
     nets, latency_s = part["train"].nets, part["train"].latency_s
     least_s = latency_s.min()
     validation = part["validation"]
     error_of = VALIDATION_ERRORS[row.chosen_by]
-    with progress(row.name, epochs, state.epochs_done, is_shown) as show:
-        while state.epochs_done < epochs and not _is_stuck(row, state):
-            loss = learner.fit_epoch(nets, latency_s)
-            predicted_s = np.maximum(learner.predict(validation.nets), least_s)
-            error = error_of(predicted_s, validation.latency_s)
-            if not (math.isfinite(loss) and math.isfinite(error)):
-                raise CheckpointError(
-                    f"training of '{row.name}' diverged in epoch {state.epochs_done + 1}: loss {loss}, validation "
-                    f"error {error}; another seed or fewer epochs may do"
-                )
-            state.history.append({"loss": loss, "validation_error": error})
-            state.epochs_done += 1
-            if error < state.best_error:
-                state.best_epoch = state.epochs_done
-                state.best = {name: np.array(values) for name, values in learner.arrays().items()}
-            _store(file, learner, state, asked)
+    while state.epochs_done < epochs and not _is_stuck(row, state):
+        loss = learner.fit_epoch(nets, latency_s)
+        predicted_s = np.maximum(learner.predict(validation.nets), least_s)
+        error = error_of(predicted_s, validation.latency_s)
+        if not (math.isfinite(loss) and math.isfinite(error)):
+            raise CheckpointError(
+                f"training of '{row.name}' diverged in epoch {state.epochs_done + 1}: loss {loss}, validation "
+                f"error {error}; another seed or fewer epochs may do"
+            )
+        state.history.append({"loss": loss, "validation_error": error})
+        state.epochs_done += 1
+        if error < state.best_error:
+            state.best_epoch = state.epochs_done
+            state.best = {name: np.array(values) for name, values in learner.arrays().items()}
+        _store(file, learner, state, asked)
+        for show in shows:
             show(state.epochs_done, loss, error)
 
 
@@ -135,7 +155,7 @@ def _store(file: Path, learner: Learner, state: _Progress, asked: dict[str, Any]
 
 def _resumed(file: Path, learner: Learner, asked: dict[str, Any]) -> _Progress:
     manifest, arrays = checkpoint_file.read(file)
-    _check_same(file, manifest, asked)
+    check_same(file, manifest, asked)
 
     def group(prefix: str) -> Arrays:
         return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
@@ -144,7 +164,7 @@ def _resumed(file: Path, learner: Learner, asked: dict[str, Any]) -> _Progress:
     return _Progress(manifest["done"], manifest["best_epoch"], manifest["history"], group("best/"))
 
 
-def _check_same(file: Path, found: dict[str, Any], asked: dict[str, Any]) -> None:
+def check_same(file: Path, found: dict[str, Any], asked: dict[str, Any]) -> None:
     differences = [
         f"{name} is {found.get(name)!r} there and {value!r} asked for"
         for name, value in asked.items()
@@ -170,7 +190,7 @@ def _check_same(file: Path, found: dict[str, Any], asked: dict[str, Any]) -> Non
 def _findings(
     row: TrainableRow, learner: Learner, part: dict[str, MeasuredNets], state: _Progress, measured: MeasuredNets
 ) -> dict[str, Any]:
-    training, validation, test = (part[name] for name in fnn.PARTS)
+    training, validation, test = (part[name] for name in PARTS)
     lengths = training.nets.lengths
     least_s = float(training.latency_s.min())
 
@@ -189,6 +209,11 @@ def _findings(
             "least_nodes": int(lengths.min()),
             "most_nodes": int(lengths.max()),
             "most_units": int(training.nets.units.max()),
+            "most_units_of": {
+                kind: int(training.nets.units[training.nets.kinds == kind].max()) for kind in sorted(training.kinds)
+            },
+            "kinds": sorted(training.kinds),
+            "image_positions": sorted({int(count) for count in training.nets.positions if count > 1}),
             "least_s": least_s,
         },
         "interval": {

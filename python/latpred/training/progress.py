@@ -13,8 +13,8 @@ Show = Callable[[int, float, float], None]  # epochs done, loss, validation erro
 
 
 @contextmanager
-def progress(what: str, epochs: int, done: int, is_shown: bool) -> Iterator[Show]:
-    """A function that shows an epoch."""
+def progress(what: str, epochs: int, done: int, is_shown: bool, unit: str = "epoch") -> Iterator[Show]:
+    """A function that shows an epoch, or another `unit` of which there are so many."""
     if not is_shown:
         yield lambda done, loss, error: None
         return
@@ -22,7 +22,7 @@ def progress(what: str, epochs: int, done: int, is_shown: bool) -> Iterator[Show
 
     terminal = console()
     if not (terminal.is_terminal or terminal.is_jupyter):
-        yield _Lines(what, epochs, done)
+        yield _Lines(what, epochs, done, unit)
         return
     from rich import progress as bars
 
@@ -43,8 +43,8 @@ def progress(what: str, epochs: int, done: int, is_shown: bool) -> Iterator[Show
 
 
 class _Lines:
-    def __init__(self, what: str, epochs: int, done: int) -> None:
-        self._what, self._epochs, self._first = what, epochs, done
+    def __init__(self, what: str, epochs: int, done: int, unit: str) -> None:
+        self._what, self._epochs, self._first, self._unit = what, epochs, done, unit
         self._start = self._shown = time.monotonic()
 
     def __call__(self, done: int, loss: float, error: float) -> None:
@@ -55,7 +55,9 @@ class _Lines:
         left_s = (now - self._start) / (done - self._first) * (self._epochs - done)
         left = f", {left_s:.0f} s left" if left_s >= 1 else ""
         print(
-            f"{self._what}: epoch {done} of {self._epochs}, {_numbers(loss, error)}{left}", file=sys.stderr, flush=True
+            f"{self._what}: {self._unit} {done} of {self._epochs}, {_numbers(loss, error)}{left}",
+            file=sys.stderr,
+            flush=True,
         )
 
 

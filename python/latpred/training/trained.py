@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import checkpoint_file
-from latpred.datasets import fnn
 from latpred.datasets.measured_nets import Conditions
+from latpred.datasets.nets import NODE_ATTRIBUTES, Nets, encode, words_of
+from latpred.datasets.plain_graph import PlainGraph, from_graph
 from latpred.errors import CheckpointError, InvalidArgumentError
 from latpred.training.learner import Learner, trainable_row
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 KIND = "net predictor"  # what tells these files from those of predictors over kernels
-SCHEMA: dict[str, Any] = {"version": 1, "node": list(fnn.NODE_ATTRIBUTES)}
+SCHEMA: dict[str, Any] = {"version": 1, "node": list(NODE_ATTRIBUTES)}
 
 # Where nothing was measured, half-widths of 80 % intervals on the logarithmic scale by a stated rule: beside another
 # processor, whose memory and caches may be a few times as fast or slow (one thread reads 8 to 60 GB/s on the machines
@@ -63,8 +64,25 @@ class Trained:
         """Of each epoch: training loss and validation error."""
         return list(self.manifest["history"])
 
-    def predict_nets(self, nets: fnn.Nets) -> np.ndarray:
+    @property
+    def search(self) -> dict[str, Any]:
+        """Of a predictor whose depth was searched for: the one chosen, and the validation error of each."""
+        if "searched" not in self.manifest:
+            raise InvalidArgumentError(f"predictor '{self.name}' was trained without a search")
+        return dict(self.manifest["searched"])
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of the nets that it was trained on: nets.KINDS. Checkpoints that do not say it are of feed-forward nets."""
+        return frozenset(self.manifest["trained_on"].get("kinds", ["fnn"]))
+
+    def predict_nets(self, nets: Nets) -> np.ndarray:
         """[G] seconds; none below the fastest net of the training, where a straight line would go below zero."""
+        if other := set(nets.kinds) - self.kinds:
+            raise InvalidArgumentError(
+                f"predictor '{self.name}' was trained on {words_of(self.kinds)}, {words_of(other)} are asked for: "
+                "another predictor answers for them (leave predictor= out)"
+            )
         most = self.manifest["max_nodes"]
         if most is not None and nets.lengths.max(initial=0) > most:
             raise InvalidArgumentError(
@@ -72,7 +90,7 @@ class Trained:
             )
         return np.asarray(np.maximum(self._learner.predict(nets), self.manifest["trained_on"]["least_s"]))
 
-    def attention(self, nets: fnn.Nets) -> np.ndarray:
+    def attention(self, nets: Nets) -> np.ndarray:
         """[G, blocks, heads, N, N]: how much each node (row) attends to each other; transformers have it."""
         if not hasattr(self._learner, "attention"):
             raise InvalidArgumentError(f"predictor '{self.name}' is no transformer: it attends to nothing")
@@ -87,14 +105,14 @@ class Trained:
     def answer(self, graphs: Sequence[Graph], device_fingerprint: str | None, device: str) -> list[NetAnswer]:
         """For each graph in scope; an error that names the operator for another one. `device_fingerprint`: of this
         machine, None: `device` is another one."""
-        read = [fnn.from_graph(graph) for graph in graphs]
+        read = [from_graph(graph) for graph in graphs]
         for graph in graphs:
             if graph.batch != self.conditions.batch:
                 raise InvalidArgumentError(
                     f"predictor '{self.name}' was trained at batch {self.conditions.batch}, the graph has batch "
                     f"{graph.batch}: another predictor answers for it (leave predictor= out)"
                 )
-        nets = fnn.encode([net.widths for net in read])
+        nets = encode([(net.units, net.size) for net in read])
         seconds = self.predict_nets(nets)
         factors = self.interval_factors(seconds)
         return [
@@ -103,28 +121,36 @@ class Trained:
         ]
 
     def _answer(
-        self, net: fnn.FeedForward, latency_s: float, half_width: float, fingerprint: str | None, device: str
+        self, net: PlainGraph, latency_s: float, half_width: float, fingerprint: str | None, device: str
     ) -> NetAnswer:
-        measured, scope = self.conditions, self.manifest["trained_on"]
-        is_same = fingerprint == measured.device_fingerprint
+        measured = self.conditions
         outside = []
-        if not is_same:
+        if fingerprint != measured.device_fingerprint:
             outside.append(
                 f"processor {device} was not measured: the predictor was trained on {measured.device_fingerprint}"
             )
             half_width = math.hypot(half_width, OTHER_DEVICE_HALF_WIDTH)
-        beyond = []
-        if not scope["least_nodes"] <= len(net.widths) <= scope["most_nodes"]:
-            beyond.append(f"{len(net.widths)} nodes: {scope['least_nodes']} to {scope['most_nodes']} were measured")
-        if max(net.widths) > scope["most_units"]:
-            beyond.append(f"a layer of {max(net.widths)} units: up to {scope['most_units']} were measured")
-        if beyond:
+        if beyond := self._beyond(net):
             half_width = math.hypot(half_width, OUT_OF_RANGE_HALF_WIDTH)
         factor = math.exp(half_width)
         provenance = "extrapolated" if outside or beyond else "interpolated" if net.notes else "fitted"
         return NetAnswer(
             latency_s, (latency_s / factor, latency_s * factor), provenance, [*outside, *beyond, *net.notes]
         )
+
+    def _beyond(self, net: PlainGraph) -> list[str]:
+        """Where the net is larger than those that were measured."""
+        scope = self.manifest["trained_on"]
+        beyond = []
+        if not scope["least_nodes"] <= len(net.units) <= scope["most_nodes"]:
+            beyond.append(f"{len(net.units)} nodes: {scope['least_nodes']} to {scope['most_nodes']} were measured")
+        most = scope.get("most_units_of", {}).get("cnn" if net.size else "fnn", scope["most_units"])
+        if max(net.units) > most:
+            beyond.append(f"a layer of {max(net.units)} units: up to {most} were measured")
+        if net.size and net.size**2 not in scope["image_positions"]:
+            sizes = ", ".join(f"{math.isqrt(count)} x {math.isqrt(count)}" for count in scope["image_positions"])
+            beyond.append(f"images of {net.size} x {net.size}: {sizes} were measured")
+        return beyond
 
 
 def load(path: Path) -> Trained:

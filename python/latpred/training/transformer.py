@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latpred._torch import predictors_module
-from latpred.datasets.fnn import Nets
+from latpred.datasets.nets import Nets
 from latpred.training.cache_roofline import CacheRoofline
 from latpred.training.learner import Arrays
 

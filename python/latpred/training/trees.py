@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latpred.datasets.fnn import Nets
+from latpred.datasets.nets import Nets
 from latpred.optional import need
 from latpred.training.learner import Arrays
 

@@ -1,0 +1,35 @@
+#include "training/steps.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace latpred {
+namespace {
+
+// Kingma and Ba's numbers, torch's defaults.
+constexpr double kFirstDecay = 0.9;
+constexpr double kSecondDecay = 0.999;
+constexpr double kAdamEpsilon = 1e-8;
+
+}  // namespace
+
+std::vector<std::int64_t> order_of_epoch(std::int64_t count, std::uint64_t seed, std::int64_t epochs_done) {
+  std::seed_seq seeds{static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed),
+                      static_cast<std::uint32_t>(epochs_done)};
+  std::mt19937_64 random(seeds);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+AdamStep adam_step(double rate, std::int64_t steps_done) {
+  const auto count = static_cast<double>(steps_done + 1);
+  return {static_cast<float>(rate / (1 - std::pow(kFirstDecay, count))),
+          static_cast<float>(1 / std::sqrt(1 - std::pow(kSecondDecay, count))), static_cast<float>(kFirstDecay),
+          static_cast<float>(kSecondDecay), static_cast<float>(kAdamEpsilon)};
+}
+
+}  // namespace latpred

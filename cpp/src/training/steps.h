@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "predictors/packed_kernels.h"
+
+// What trainings by hand do alike. Random numbers come from seed and epoch alone, so that a stored training goes on as
+// one that was never stopped.
+namespace latpred {
+
+// The order in which an epoch goes through `count` graphs.
+[[nodiscard]] std::vector<std::int64_t> order_of_epoch(std::int64_t count, std::uint64_t seed,
+                                                       std::int64_t epochs_done);
+
+// Adam at `rate` after so many steps.
+[[nodiscard]] AdamStep adam_step(double rate, std::int64_t steps_done);
+
+}  // namespace latpred

@@ -1,0 +1,157 @@
+"""Graph neural networks that learn fusion and kernels: training, checkpoints, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latpred import checkpoint_file
+from latpred._torch import predictors_module
+from latpred.errors import CheckpointError, InvalidArgumentError
+from latpred.fusion.graph_arrays import Arrays
+
+if TYPE_CHECKING:
+    from latpred._predictors import GraphConfig, GraphPredictor, GraphSizes, GraphTrainer
+
+FORMAT_VERSION = 1
+KIND = "graph network"  # what tells these files from other checkpoints
+_CONFIG_FIELDS = (
+    "name", "task", "layer", "layers", "width", "heads", "l2_norm", "size_norm", "undirected", "columns", "readout",
+    "dense_layers", "dense_width", "dropout", "input_scale", "scale", "loss", "schedule", "learning_rate",
+    "batch_graphs", "epochs",
+)  # fmt: skip
+_SIZE_FIELDS = ("node_columns", "graph_columns", "operators", "targets", "types")
+
+
+def recipe(name: str, **changes: Any) -> GraphConfig:
+    """The config of that name, with some of its fields changed: recipe("fusion_edges", epochs=5)."""
+    config: GraphConfig = predictors_module().graph_config(name)
+    for field_name, value in changes.items():
+        if field_name not in _CONFIG_FIELDS:
+            raise InvalidArgumentError(f"a graph config has no field '{field_name}'", valid=_CONFIG_FIELDS)
+        setattr(config, field_name, value)
+    return config
+
+
+@dataclass
+class GraphNetwork:
+    """A trained network; `classes`: the names of its types; `history`: of each epoch, loss and validation score."""
+
+    config: GraphConfig
+    sizes: GraphSizes
+    arrays: Arrays
+    classes: tuple[str, ...] = ()
+    history: list[dict[str, float]] = field(default_factory=list)
+    trained_on: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._predictor: GraphPredictor = predictors_module().GraphPredictor(self.config, self.sizes, self.arrays)
+
+    def predict(self, graphs: Arrays) -> Arrays:
+        """'fusible' [E], or 'targets' [G, T] and 'types' [G, K]; labels in `graphs` are not looked at."""
+        asked = {name: values for name, values in graphs.items() if name not in ("fusible", "targets", "types")}
+        return dict(self._predictor.predict(asked))
+
+    def attention(self, graphs: Arrays) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Edges [2, e], one from each node to itself included, and of each layer the shares [e, heads]."""
+        asked = {name: values for name, values in graphs.items() if name not in ("fusible", "targets", "types")}
+        edges, shares = self._predictor.attention(asked)
+        return edges, list(shares)
+
+    def save(self, path: Path) -> None:
+        """One file: numbers as float32, all else in its manifest."""
+        manifest = {
+            "format_version": FORMAT_VERSION,
+            "kind": KIND,
+            "config": {name: getattr(self.config, name) for name in _CONFIG_FIELDS},
+            "sizes": {name: getattr(self.sizes, name) for name in _SIZE_FIELDS},
+            "classes": list(self.classes),
+            "history": self.history,
+            "trained_on": self.trained_on,
+        }
+        # Scales of targets are kept whole; weights were trained in float32.
+        stored = {
+            name: values if name.startswith("target_") else values.astype(np.float32)
+            for name, values in self.arrays.items()
+        }
+        checkpoint_file.write(path, manifest, stored)
+
+
+def load(path: Path) -> GraphNetwork:
+    """What GraphNetwork.save wrote."""
+    manifest, arrays = checkpoint_file.read(path)
+    if manifest.get("kind") != KIND or manifest.get("format_version") != FORMAT_VERSION:
+        found = f"{manifest.get('kind')!r} of version {manifest.get('format_version')!r}"
+        raise CheckpointError(f"'{path}' holds {found}, expected {KIND!r} of version {FORMAT_VERSION}", path=str(path))
+    changes = dict(manifest["config"])
+    config = recipe(changes.pop("name"), **changes)
+    sizes = predictors_module().GraphSizes(**manifest["sizes"])
+    return GraphNetwork(config, sizes, arrays, tuple(manifest["classes"]), manifest["history"], manifest["trained_on"])
+
+
+def sizes_of(graphs: Arrays, operators: int, classes: int = 0) -> GraphSizes:
+    """How wide a network for these graphs must be."""
+
+    def width(name: str) -> int:
+        return graphs[name].shape[1] if name in graphs else 0
+
+    sizes: GraphSizes = predictors_module().GraphSizes(
+        node_columns=width("nodes"),
+        graph_columns=width("columns"),
+        operators=operators,
+        targets=width("targets"),
+        types=classes,
+    )
+    return sizes
+
+
+def train(
+    config: GraphConfig,
+    sizes: GraphSizes,
+    graphs: Arrays,
+    validation: Arrays,
+    *,
+    seed: int = 0,
+    classes: tuple[str, ...] = (),
+    state: Path | None = None,
+    epoch_done: Callable[[int, float, float], None] | None = None,
+) -> GraphNetwork:
+    """Trains to the config's last epoch and keeps the weights of the best validation score, as Lilou does: accuracy of
+    edges, else the lowest loss.
+
+    state: a file that holds everything after each epoch, so that an interrupted training goes on; removed at the end.
+    """
+    trainer: GraphTrainer = predictors_module().GraphTrainer(config, sizes, seed)
+    history: list[dict[str, float]] = []
+    best: Arrays = {}
+    if state is not None and state.exists():
+        manifest, arrays = checkpoint_file.read(state)
+        history = manifest["history"]
+        best = {name[5:]: values for name, values in arrays.items() if name.startswith("best.")}
+        trainer.load_state({name[6:]: values for name, values in arrays.items() if name.startswith("state.")})
+    while trainer.epochs_done < config.epochs:
+        loss = trainer.fit_epoch(graphs)
+        score = _score(trainer, validation)
+        if not history or score > max(row["score"] for row in history):
+            best = dict(trainer.arrays())
+        history.append({"loss": loss, "score": score})
+        if state is not None:
+            arrays = {f"state.{name}": values for name, values in trainer.state().items()}
+            checkpoint_file.write(state, {"history": history}, arrays | {f"best.{name}": v for name, v in best.items()})
+        if epoch_done is not None:
+            epoch_done(trainer.epochs_done, loss, score)
+    if state is not None:
+        state.unlink(missing_ok=True)
+    return GraphNetwork(config, sizes, best, classes, history, {"graphs": len(graphs["first_node"]) - 1, "seed": seed})
+
+
+def _score(trainer: GraphTrainer, validation: Arrays) -> float:
+    """The higher the better."""
+    if trainer.config.task != "edges":
+        return -float(trainer.loss(validation))
+    asked = {name: values for name, values in validation.items() if name != "fusible"}
+    return float(np.mean((trainer.predict(asked)["fusible"] > 0.5) == (validation["fusible"] == 1)))
