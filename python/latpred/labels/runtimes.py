@@ -59,13 +59,12 @@ def label(
     """
     check_choice("runtime", runtime, list(LABELLERS))
     with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
-        setting = Setting(source, batch=batch, input=input, precision=precision)
+        setting, model = Setting(source, batch=batch, input=input, precision=precision), None
         if onnx_path_or_none(source) is None:
             graph = source if hasattr(source, "nodes") else graph_of(source, batch)
-            path = Path(folder) / "graph.onnx"
-            standard_onnx.write(graph, path)
-            setting = dataclasses.replace(setting, source=str(path), batch=graph.batch, input=None)
-        file = onnx_files.prepare(setting, Path(folder))
+            model = standard_onnx.model_of(graph)
+            setting = dataclasses.replace(setting, batch=graph.batch, input=None)
+        file = onnx_files.prepare(setting, Path(folder), model)
         prepared = dataclasses.replace(setting, source=str(file.path), input=None)
         report = LABELLERS[runtime].ask(prepared, file, max(1, runs))
         graph = load(str(file.path), batch=setting.batch)

@@ -16,7 +16,7 @@ import numpy as np
 from latpred.export_onnx import onnx_name
 from latpred.labels.standard_onnx_rules import AS_IT_IS, RULES, unsupported
 from latpred.optional import need
-from latpred.workloads.onnx_files import he_normal
+from latpred.workloads.onnx_files import he_normal, save
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Node, Tensor
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
 _OPSET = 17
 _IR_VERSION = 8
 _SEED = 0
-_LARGEST_MESSAGE = 1 << 30  # protobuf ends at 2 GiB
 _NOT_ONNX = {"contiguous", "allowzero", "may_hold_batch"}  # attributes that change no number
 _POOL = (1 << 16) + 1  # numbers that large weights repeat; odd, so that rows differ
 
 
 def write(graph: Graph, path: Path) -> None:
     """Writes the file; UnsupportedOperatorError for what no rule here can say."""
-    onnx = need("onnx", "onnx", "running networks as ONNX files")
-    model = Writer(graph, onnx).model()
-    is_large = model.ByteSize() > _LARGEST_MESSAGE
-    onnx.save(model, path, **({"save_as_external_data": True, "location": f"{path.name}.weights"} if is_large else {}))
+    save(need("onnx", "onnx", "running networks as ONNX files"), model_of(graph), path)
+
+
+def model_of(graph: Graph) -> Any:
+    """What `write` writes, in memory."""
+    return Writer(graph, need("onnx", "onnx", "running networks as ONNX files")).model()
 
 
 class Writer:

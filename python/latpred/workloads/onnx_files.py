@@ -52,9 +52,11 @@ class PreparedFile:
     outputs: tuple[str, ...]
 
 
-def prepare(setting: Setting, folder: Path) -> PreparedFile:
-    """Writes the source of the setting into `folder`."""
+def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
+    """Writes the source of the setting into `folder`; model: what the source would be read as, where it is at hand."""
     onnx = need("onnx", "onnx", "running ONNX files")
+    if model is not None:
+        return _write(onnx, model, setting, folder)
     given = onnx_path(setting.source)
     if given is None:
         given = folder / "recipe.onnx"
@@ -69,12 +71,21 @@ def prepare(setting: Setting, folder: Path) -> PreparedFile:
     if model.producer_name == _WITHOUT_WEIGHTS:
         _to_standard(onnx, model, given)
         _draw_weights(onnx, model)
+    return _write(onnx, model, setting, folder)
+
+
+def _write(onnx: Any, model: Any, setting: Setting, folder: Path) -> PreparedFile:
     inputs = _fix_sizes(onnx, model, setting)
     nodes = _rename(model)
     path = folder / "network.onnx"
-    is_large = model.ByteSize() > _LARGEST_MESSAGE
-    onnx.save(model, path, **({"save_as_external_data": True, "location": "network.weights"} if is_large else {}))
+    save(onnx, model, path)
     return PreparedFile(path, nodes, inputs, tuple(output.name for output in model.graph.output))
+
+
+def save(onnx: Any, model: Any, path: Path) -> None:
+    """Writes a model; large weights go to a file beside."""
+    is_large = model.ByteSize() > _LARGEST_MESSAGE
+    onnx.save(model, path, **({"save_as_external_data": True, "location": f"{path.name}.weights"} if is_large else {}))
 
 
 def example(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
