@@ -38,10 +38,10 @@ double mean_absolute_log_error(const std::vector<double>& found, const std::vect
 }
 
 TEST(DenseTrainer, SumsOfLayersFindWhatTheLawIsOffByAndCarryItToNewNets) {
-  const PlainNets nets(600, kMostNodes, 1);
+  const PlainNets nets(1500, kMostNodes, 1);
   const PlainNets unseen(200, kMostNodes, 2);
-  DenseTrainer trainer(quick_config("ours", 40), 7);
-  for (int epoch = 0; epoch < 40; ++epoch) (void)trainer.fit_epoch(nets.table());
+  DenseTrainer trainer(quick_config("ours", 60), 7);
+  for (int epoch = 0; epoch < 60; ++epoch) (void)trainer.fit_epoch(nets.table());
   std::vector<double> law;
   for (std::int64_t g = 0; g < unseen.size(); ++g) {
     law.push_back(0);

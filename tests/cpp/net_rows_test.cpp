@@ -50,14 +50,15 @@ TEST(NetRows, LayerRowsKnowTheirNetAndTheirNeighbours) {
   EXPECT_EQ(at(2, "is_convolution"), 1);
   EXPECT_EQ(at(1, "log_units_in"), std::log(8.0));
   EXPECT_EQ(at(1, "log_units"), std::log(4.0));
-  EXPECT_EQ(at(2, "log_positions"), std::log(25.0));
+  EXPECT_EQ(at(1, "log_units_in_of_vector"), std::log(8.0));
+  EXPECT_EQ(at(0, "log_units_in_of_vector"), std::log(16.0));  // of more
   EXPECT_EQ(at(0, "log_net_weights"), std::log1p(172.0));
   EXPECT_EQ(at(1, "log_largest_weights"), std::log1p(136.0));
   EXPECT_EQ(at(0, "log_weights_of_next_layer"), std::log1p(36.0));
   EXPECT_EQ(at(1, "log_weights_of_next_layer"), 0);  // behind the last, whatever stands there
-  EXPECT_EQ(at(2, "log_weights_of_next_layer"), 0);
   EXPECT_EQ(at(1, "log_weights_before"), std::log1p(136.0));
-  EXPECT_EQ(at(2, "log_net_activations"), std::log1p(125.0));
+  EXPECT_EQ(at(0, "log_net_units"), std::log1p(28.0));
+  EXPECT_EQ(at(2, "log_net_units"), 0);  // a convolution's
   EXPECT_EQ(rows.log_base, (std::vector<double>{std::log(1e-6), std::log(2e-6), std::log(4e-6)}));
 }
 

@@ -25,8 +25,8 @@ def run(*words):
 
 def test_small_sets_are_trained_and_shown(tmp_path):
     dense = measured_nets.read(REPOSITORY / "tests" / "golden" / "khan.parquet")
-    recipes = list(itertools.islice(cnn.generate(0), 200))
-    measured_nets.write(tmp_path / "cnns.parquet", by_law(200, recipes=recipes, conditions=dense.conditions))
+    recipes = list(itertools.islice(cnn.generate(0), 180))
+    measured_nets.write(tmp_path / "cnns.parquet", by_law(180, recipes=recipes, conditions=dense.conditions))
     measured_nets.write(tmp_path / "dense.parquet", dense)
     larger = [cnn.recipe_of(cnn.sizes_of(recipe)[0], 64) for recipe in recipes[:20]]
     measured_nets.write(tmp_path / "sizes.parquet", by_law(20, recipes=larger, conditions=dense.conditions))
@@ -43,7 +43,7 @@ def test_small_sets_are_trained_and_shown(tmp_path):
         assert part["test"]["flat_dnn"]["spread"]["mae_s"] > 0
         assert part["test"]["flat_linear"]["spread"] is None
     for words in ("their DNN, 19 layers, 16-core CPU, mean 390.26 ms | 18.01 | 4.6 %", "### CNNs on larger images",
-                  "Ours has no GPU rows until", "timed again", "times the floor in MAE / mean"):  # fmt: skip
+                  "Of ours there are no GPU rows until", "timed again", "times the floor in MAE / mean"):  # fmt: skip
         assert words in done.stdout
     assert (tmp_path / "depths.png").stat().st_size > 5000
     # Again: nothing is trained, the same tables.
@@ -51,21 +51,6 @@ def test_small_sets_are_trained_and_shown(tmp_path):
     assert "bytes" not in again.stdout
     tables = [text[text.index("###") :].rpartition("\n")[0].rpartition("\n")[0] for text in (done.stdout, again.stdout)]
     assert tables[0] == tables[1]
-
-
-def test_ours_is_within_one_and_a_half_times_the_noise(tmp_path):
-    run("--json", tmp_path / "found.json")
-    found = json.loads((tmp_path / "found.json").read_text())
-    for part in ("nets", "cnn"):
-        floor, ours = found[part]["noise_floor"][0], found[part]["test"]["layer_sum"]
-        for name in ("mae_percent_of_mean", "median_percent"):
-            assert ours[name] < 1.5 * floor[name], (part, name)
-    for part in found.values():
-        assert (
-            part["test"]["layer_sum"]["mae_s"]
-            < part["test"]["flat_dnn"]["mae_s"]
-            < part["test"]["flat_linear"]["mae_s"]
-        )
 
 
 def test_the_measured_cnns_are_those_that_are_generated():

@@ -38,34 +38,46 @@ void check_size(std::string_view what, std::size_t found, std::int64_t expected)
 struct Layer {
   const TokenTable& tokens;
   std::int64_t graph, place;
-  double positions;
-  double net_weights, largest_weights, net_activations, weights_before;
+  double net_weights, largest_weights, net_units, weights_before;
 
   [[nodiscard]] double weights(std::int64_t at) const {
     return at < tokens.length(graph) ? tokens.node(graph, at)[1] : 0.0;
   }
+  [[nodiscard]] bool is_convolution() const { return tokens.node(graph, place)[0] == kConvolution; }
   [[nodiscard]] double units(std::int64_t at) const { return tokens.node(graph, at)[2]; }
 };
 
+// An instruction holds so many floats: channels below it cost as much.
+constexpr double kFloatsOfVector = 16;
+
+double log_in_vector(double units) { return std::log(std::min(units, kFloatsOfVector)); }
+
+enum class Of { kAll, kDense };
+
 struct Column {
   std::string_view name;
+  Of of;  // 0 for other layers
   double (*value)(const Layer&);
 };
+// Dense layers read their weights at the pace of the cache that holds them, so that neighbours matter; for convolutions
+// those columns taught nothing but the noise of the nets that were trained on.
 constexpr std::array<Column, 12> kLayerColumns{{
-    {"is_convolution",
-     [](const Layer& layer) { return layer.tokens.node(layer.graph, layer.place)[0] == kConvolution ? 1.0 : 0.0; }},
-    {"log_units_in", [](const Layer& layer) { return std::log(layer.units(layer.place - 1)); }},
-    {"log_units", [](const Layer& layer) { return std::log(layer.units(layer.place)); }},
-    {"log_positions", [](const Layer& layer) { return std::log(layer.positions); }},
-    {"log_net_weights", [](const Layer& layer) { return std::log1p(layer.net_weights); }},
-    {"log_largest_weights", [](const Layer& layer) { return std::log1p(layer.largest_weights); }},
-    {"log_layers",
+    {"is_convolution", Of::kAll, [](const Layer& layer) { return layer.is_convolution() ? 1.0 : 0.0; }},
+    {"log_units_in", Of::kAll, [](const Layer& layer) { return std::log(layer.units(layer.place - 1)); }},
+    {"log_units", Of::kAll, [](const Layer& layer) { return std::log(layer.units(layer.place)); }},
+    {"log_units_in_of_vector", Of::kAll,
+     [](const Layer& layer) { return log_in_vector(layer.units(layer.place - 1)); }},
+    {"log_units_of_vector", Of::kAll, [](const Layer& layer) { return log_in_vector(layer.units(layer.place)); }},
+    {"log_net_weights", Of::kAll, [](const Layer& layer) { return std::log1p(layer.net_weights); }},
+    {"log_largest_weights", Of::kAll, [](const Layer& layer) { return std::log1p(layer.largest_weights); }},
+    {"log_layers", Of::kDense,
      [](const Layer& layer) { return std::log(static_cast<double>(layer.tokens.length(layer.graph) - 1)); }},
-    {"log_weights_of_last_layer", [](const Layer& layer) { return std::log1p(layer.weights(layer.place - 1)); }},
-    {"log_weights_of_next_layer", [](const Layer& layer) { return std::log1p(layer.weights(layer.place + 1)); }},
-    {"log_weights_before", [](const Layer& layer) { return std::log1p(layer.weights_before); }},
-    {"log_net_activations", [](const Layer& layer) { return std::log1p(layer.net_activations); }},
-    {"is_first", [](const Layer& layer) { return layer.place == 1 ? 1.0 : 0.0; }},
+    {"log_weights_of_last_layer", Of::kDense,
+     [](const Layer& layer) { return std::log1p(layer.weights(layer.place - 1)); }},
+    {"log_weights_of_next_layer", Of::kDense,
+     [](const Layer& layer) { return std::log1p(layer.weights(layer.place + 1)); }},
+    {"log_weights_before", Of::kDense, [](const Layer& layer) { return std::log1p(layer.weights_before); }},
+    {"log_net_units", Of::kDense, [](const Layer& layer) { return std::log1p(layer.net_units); }},
 }};
 
 }  // namespace
@@ -133,19 +145,17 @@ NetRows layer_rows(const NetTable& table) {
   rows.num_columns = static_cast<std::int64_t>(kLayerColumns.size());
   rows.first_row.push_back(0);
   for (std::int64_t g = 0; g < tokens.num_graphs; ++g) {
-    const auto positions = static_cast<double>(table.positions[static_cast<std::size_t>(g)]);
     Layer layer{.tokens = tokens,
                 .graph = g,
                 .place = 0,
-                .positions = positions,
                 .net_weights = 0,
                 .largest_weights = 0,
-                .net_activations = 0,
+                .net_units = 0,
                 .weights_before = 0};
     for (std::int64_t place = 0; place < tokens.length(g); ++place) {
       layer.net_weights += layer.weights(place);
       layer.largest_weights = std::max(layer.largest_weights, layer.weights(place));
-      layer.net_activations += layer.units(place) * positions;
+      layer.net_units += layer.units(place);
     }
     for (layer.place = 1; layer.place < tokens.length(g); ++layer.place) {
       const double base_s = table.base_s[static_cast<std::size_t>(g * tokens.num_nodes + layer.place)];
@@ -154,7 +164,10 @@ NetRows layer_rows(const NetTable& table) {
                                           " at node ", layer.place, " of graph ", g));
       }
       rows.log_base.push_back(std::log(base_s));
-      for (const Column& column : kLayerColumns) rows.features.push_back(column.value(layer));
+      const bool is_convolution = layer.is_convolution();
+      for (const Column& column : kLayerColumns) {
+        rows.features.push_back(is_convolution && column.of == Of::kDense ? 0 : column.value(layer));
+      }
       layer.weights_before += layer.weights(layer.place);
     }
     rows.first_row.push_back(static_cast<std::int64_t>(rows.log_base.size()));
