@@ -16,8 +16,10 @@ from latpred import (
     cli_campaign,
     cli_colocate,
     cli_dataset,
+    cli_fuse,
     cli_history,
     cli_label,
+    cli_plot,
     cli_profile,
     cli_train,
 )
@@ -70,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     predict = commands.add_parser("predict", help="predict one call of a network on a device")
-    _add_network(predict)
-    _add_request(predict)
+    add_network(predict)
+    add_request(predict)
     predict.add_argument(
         "--kernels",
         type=_count,
@@ -85,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     predict.set_defaults(command=_predict)
 
     inspect = commands.add_parser("inspect", help="show what a model file holds")
-    _add_network(inspect)
+    add_network(inspect)
     inspect.add_argument(
         "--nodes",
         type=_count,
@@ -103,22 +105,25 @@ def _parser() -> argparse.ArgumentParser:
     devices.set_defaults(command=_devices)
 
     explain = commands.add_parser("explain", help="show where the time and the memory go, and what would change them")
-    _add_network(explain)
-    _add_request(explain)
+    add_network(explain)
+    add_request(explain)
     explain.set_defaults(command=_explain)
 
     cli_calibrate.add_parser(commands)
     cli_dataset.add_commands(commands)
     cli_campaign.add_commands(commands)
     cli_colocate.add_commands(commands)
+    cli_fuse.add_parser(commands)
     cli_label.add_parser(commands)
     cli_train.add_commands(commands)
     cli_history.add_parser(commands)
     cli_profile.add_commands(commands)
+    cli_plot.add_parser(commands)
     return parser
 
 
-def _add_network(parser: argparse.ArgumentParser) -> None:
+def add_network(parser: argparse.ArgumentParser) -> None:
+    """The options that name a network."""
     group = parser.add_argument_group("the network")
     group.add_argument("path", metavar="FILE", help="the model file")
     group.add_argument("--framework", help=f"what the file is: {', '.join(api.frameworks())} (default: its content)")
@@ -132,7 +137,8 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--allow-pickle", action="store_true", help="let files that execute code when read do so")
 
 
-def _add_request(parser: argparse.ArgumentParser) -> None:
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """The options of where and how it runs."""
     group = parser.add_argument_group("where and how it runs")
     group.add_argument("--device", default="A100", metavar="NAME", help="see latpred devices (default A100)")
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
@@ -168,7 +174,8 @@ def parse_input_words(words: Sequence[str] | None) -> str | dict[str, str] | Non
     raise InvalidArgumentError(f"--input {unnamed[0]}: with several inputs each needs its name, as NAME={unnamed[0]}")
 
 
-def _network_arguments(options: argparse.Namespace) -> dict[str, Any]:
+def network_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """As in api.load."""
     return {
         "path": options.path,
         "framework": options.framework,
@@ -178,8 +185,8 @@ def _network_arguments(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _request_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    # As in api.predict.
+def request_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """As in api.predict."""
     names = "device partition runtime precision input_on autograd predictor calibration mig_rule strict"
     return {name: getattr(options, name) for name in names.split()}
 
@@ -188,7 +195,7 @@ def _request_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _predict(options: argparse.Namespace) -> None:
-    prediction = api.predict(**_network_arguments(options), **_request_arguments(options))
+    prediction = api.predict(**network_arguments(options), **request_arguments(options))
     if options.json:
         answer = prediction.to_dict()
         if options.kernels:
@@ -208,7 +215,7 @@ def _predict(options: argparse.Namespace) -> None:
 def _inspect(options: argparse.Namespace) -> None:
     from latpred import graph as graph_text
 
-    graph = api.load(**_network_arguments(options))
+    graph = api.load(**network_arguments(options))
     if options.onnx:
         graph.to_onnx(options.onnx)
     if options.json:
@@ -263,7 +270,7 @@ def _devices(options: argparse.Namespace) -> None:
 def _explain(options: argparse.Namespace) -> None:
     from latpred import explain
 
-    prediction = api.predict(**_network_arguments(options), **_request_arguments(options))
+    prediction = api.predict(**network_arguments(options), **request_arguments(options))
     console = _console()
     _print_prediction(console, prediction)
     _print_table(console, "Time by kind of kernel", explain.time_by_kind(prediction))

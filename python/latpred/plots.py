@@ -191,3 +191,43 @@ def batch_latency(
     axes.set_axisbelow(True)
     axes.legend(fontsize=8, title="band: 80 % interval", title_fontsize=8)
     return figure
+
+
+def partitions(graph: Graph | str, device: str = "A100", *, ax: Axes | None = None, **options: Any) -> Figure:
+    """Latency over the part of the device: the curve of MPS shares and a mark for each MIG profile of a GPU, with 80 %
+    intervals; on a processor, beside neighbours that read memory for a share of their time.
+
+    options: those of predict (runtime, precision, ...), but for partition.
+    """
+    from latpred import partial_devices
+    from latpred.graph import name as graph_name
+
+    loaded = api.load(graph) if isinstance(graph, str) else graph
+    rows = list(partial_devices.latency_on_parts(loaded, device, **options))
+    is_gpu = rows[0].kind != partial_devices.NEIGHBOUR
+    figure, axes = _figure(ax, (7.0, 4.5))
+    curve = [row for row in rows if row.kind != partial_devices.MIG]
+    xs = [row.sms if is_gpu else 100 * row.share for row in curve]
+    label = "MPS shares" if is_gpu else "beside a neighbour"
+    axes.fill_between(
+        xs, [row.latency_ms_low for row in curve], [row.latency_ms_high for row in curve], color=_COLORS[0], alpha=0.15,
+        lw=0,
+    )  # fmt: skip
+    axes.plot(xs, [row.latency_ms for row in curve], color=_COLORS[0], marker="o", markersize=4, label=label, zorder=3)
+    slices = [row for row in rows if row.kind == partial_devices.MIG]
+    if slices:
+        lows = [row.latency_ms - row.latency_ms_low for row in slices]
+        highs = [row.latency_ms_high - row.latency_ms for row in slices]
+        axes.errorbar(
+            [row.sms for row in slices], [row.latency_ms for row in slices], yerr=[lows, highs], color=_COLORS[3],
+            fmt="D", markersize=5, linewidth=1.0, capsize=3, label="MIG profiles", zorder=4,
+        )  # fmt: skip
+        for row in slices:
+            axes.annotate(row.name, (row.sms, row.latency_ms), xytext=(6, 4), textcoords="offset points", fontsize=7)
+    axes.set(xlabel="multiprocessors" if is_gpu else "neighbour reads memory, % of its time", ylabel="latency, ms")
+    axes.set_ylim(bottom=0)
+    axes.set_title(f"{graph_name(loaded)}, batch {loaded.batch}, on parts of {device}", fontsize=10, loc="left")
+    axes.grid(True, which="major", color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.legend(fontsize=8, title="band: 80 % interval", title_fontsize=8)
+    return figure

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from latpred._core import Answer, Graph, PredictRequest, Session
     from latpred.calibration import Calibration
+    from latpred.fusion.optimized import OptimizedGraph
 
 MEBIBYTE = 2.0**20
 
@@ -219,6 +220,14 @@ class Prediction:
         """What the runtime executes, in order, with each kernel's time; rows add up to latency_ms."""
         rows = self._session.kernels(self._graph, self._request)
         return kernel_table(rows, self._answer.latency_s)
+
+    @cached_property
+    def optimized(self) -> OptimizedGraph:
+        """The network as its runtime executes it: kernels with members, types, times and bounds; drawings and
+        differences."""
+        from latpred.fusion.optimized import of_prediction
+
+        return of_prediction(self)
 
     @cached_property
     def partitions(self) -> Table[PartitionChoice]:

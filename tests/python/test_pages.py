@@ -8,7 +8,16 @@ import sys
 import pytest
 from example_networks import REPOSITORY
 
-PAGES = ("calibration.md", "campaigns.md", "datasets.md", "formats.md", "mendoza.md", "pytorch.md", "training.md")
+PAGES = (
+    "calibration.md",
+    "campaigns.md",
+    "datasets.md",
+    "formats.md",
+    "mendoza.md",
+    "optimized_graphs.md",
+    "pytorch.md",
+    "training.md",
+)
 TEXTS = {page: (REPOSITORY / "docs" / page).read_text() for page in PAGES}
 EXAMPLES = [
     pytest.param(code, output, id=f"{page}-{index}")

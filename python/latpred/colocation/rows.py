@@ -15,8 +15,6 @@ from latpred.colocation.fits import CoreModel
 from latpred.colocation.networks import graph_of
 from latpred.datasets.graph_cache import GraphCache
 
-# What a stream reads, over and over: 64 MiB of the reference workload.
-_STREAM_BYTES = float(64 << 20)
 _CACHE_TIMES = 1e-12
 # What is measured, each with labels of its own.
 PAIRS, ONE_CORE_PAIRS, STREAMS = "pairs on two cores", "pairs on one core", "beside a stream of reads"
@@ -32,6 +30,7 @@ class LabelledMember:
     index: int
     alone_s: float
     beside_s: float
+    drift: float  # |before - after| / alone_s
     shares_core: bool
     repeat: int
 
@@ -65,14 +64,19 @@ class LabelledMember:
         return ONE_CORE_PAIRS if self.found.placement == ONE_CORE else PAIRS
 
 
+def stream_profile(share: float) -> _core.ResourceProfile:
+    """Of a neighbour that reads memory for that share of its time."""
+    return _core.ResourceProfile(latency_s=1.0, busy_share=share, sm_share=share, memory_share=share)
+
+
 def labelled(measured: table.Measured, *, only_steady: bool = True) -> list[LabelledMember]:
     """All rows, the repeated ones among them; those of a machine that was disturbed meanwhile if not only_steady."""
     rows = table.with_labels(measured.rows)
     rows = rows[rows.is_steady | (not only_steady)]
     return [
         LabelledMember(
-            combination.parse(row.combination), int(row.member), row.alone_s, row.beside_s, bool(row.shares_core),
-            int(row.repeat),
+            combination.parse(row.combination), int(row.member), row.alone_s, row.beside_s, row.drift,
+            bool(row.shares_core), int(row.repeat),
         )
         for row in rows.itertuples(index=False)
     ]  # fmt: skip
@@ -94,11 +98,7 @@ class Profiles:
 
     def profile(self, member: Member) -> _core.ResourceProfile:
         if member.is_stream:
-            share = member.stream_share
-            return _core.ResourceProfile(
-                latency_s=1.0, busy_share=share, sm_share=share, compute_share=0.0, memory_share=share,
-                footprint_bytes=_STREAM_BYTES,
-            )  # fmt: skip
+            return stream_profile(member.stream_share)
         kernels = self.kernels(member)
         return self.core.profile(kernels, self.core.latency_s(kernels))
 
@@ -112,7 +112,7 @@ class Profiles:
             index = (0, 2).index(row.index)
         else:
             index = row.index
-        return sharing, _core.interference(sharing, members, index, self.core.cache_bytes)
+        return sharing, _core.interference(sharing, members, index)
 
 
 def core_model(measured: table.Measured, graphs: GraphCache) -> CoreModel:

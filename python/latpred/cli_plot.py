@@ -1,0 +1,70 @@
+"""latpred plot: pictures of predictions, as files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from latpred.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def add_parser(commands: Any) -> None:
+    """Adds "plot" to what add_subparsers gave."""
+    from latpred.cli import add_network, add_request
+
+    parser = commands.add_parser(
+        "plot",
+        help="draw a prediction: over parts of the device, under the roofline, over the batch",
+        description="; ".join(f"{name}: {text}" for name, (_, text) in _PLOTS.items()) + ".",
+    )
+    parser.add_argument("what", choices=list(_PLOTS), metavar="WHAT", help=", ".join(_PLOTS))
+    add_network(parser)
+    add_request(parser)
+    parser.add_argument("--out", required=True, metavar="FILE", help="a .png, .svg or .pdf")
+    parser.set_defaults(command=_plot)
+
+
+def _plot(options: argparse.Namespace) -> None:
+    from latpred.cli import network_arguments, request_arguments
+
+    draw, _ = _PLOTS[options.what]
+    figure = draw(network_arguments(options), request_arguments(options))
+    try:
+        figure.savefig(options.out)
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(f"cannot write '{options.out}': {error}") from error
+
+
+def _partitions(network: dict[str, Any], request: dict[str, Any]) -> Figure:
+    from latpred import api, plots
+
+    return plots.partitions(api.load(**network), request.pop("device"), **_without(request, "partition"))
+
+
+def _roofline(network: dict[str, Any], request: dict[str, Any]) -> Figure:
+    from latpred import api, plots
+
+    return plots.roofline(api.predict(**network, **request))
+
+
+def _batches(network: dict[str, Any], request: dict[str, Any]) -> Figure:
+    from latpred import api, plots
+
+    return plots.batch_latency(api.load(**network), device=request.pop("device"), **request)
+
+
+def _without(request: dict[str, Any], name: str) -> dict[str, Any]:
+    if request.pop(name) is not None:
+        raise InvalidArgumentError(f"{name} cannot be said here: every one is shown")
+    return request
+
+
+_PLOTS: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Figure], str]] = {
+    "partitions": (_partitions, "latency on MPS shares and MIG profiles of a GPU, or beside a neighbour of a core"),
+    "roofline": (_roofline, "the rate of each kernel over its intensity"),
+    "batches": (_batches, "latency over the batch"),
+}
