@@ -155,7 +155,7 @@ def from_kernel_times(
         unattributed += index not in resting
     edges = edges_of(graph)
     whole = grouping.numbered(group)
-    parted = grouping.connected_groups(edges, grouping.convex_groups(edges, group))
+    parted = grouping.kernel_groups(edges, group)
     own = [_group_of_kernel(place, parts[place], group, parted, graph) for place in range(len(times.rows))]
     kernels = _kernels(times.rows, own, _readers(reads or {}), is_timed)
     num_split = int(parted.max(initial=-1) - whole.max(initial=-1))
