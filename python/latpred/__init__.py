@@ -6,6 +6,7 @@ p = latpred.predict("resnet50.onnx", batch=32, device="A100")
 p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
 """
 
+from latpred import datasets
 from latpred._core import Graph, GraphBuilder, __version__
 from latpred.api import (
     calibrate,
@@ -62,6 +63,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "colocate",
+    "datasets",
     "devices",
     "evaluate",
     "features",
