@@ -16,6 +16,7 @@ def test_the_documentation_counts_what_is_committed():
     fused, timed = fusion.load(DATA / "fusion.parquet"), label_table.read(DATA / "kernels.parquet")
     assert summary.markdown(fused, timed) in page
     assert summary.facts(fused, timed) in page
+    assert summary.totals(fused, timed) in (REPOSITORY / "docs" / "datasets.md").read_text()
 
 
 def test_committed_labels_are_sound():

@@ -14,7 +14,7 @@ from latpred.datasets import fusion, kernels
 from latpred.datasets.label_table import NetworkLabels
 
 _WIDTH = 120
-_BEGIN, _END = "<!-- summary: begin -->", "<!-- summary: end -->"  # of the page
+_SUMMARY, _TOTALS = "summary", "labels"  # names of marked places of pages
 MAX_NOISE = 0.05  # above it a kernel was timed again
 
 
@@ -94,25 +94,61 @@ def repeated_kernels(timed: Sequence[NetworkLabels]) -> float:
     return float(np.mean([len(networks_of[key]) > 1 for key in keys])) if keys else 0.0
 
 
-def put_into(page: str, text: str) -> str:
-    """The page with `text` between its marks."""
-    begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
+# Lilou's Table 3 and text: what its sets hold. It states no distinct edges, families and sizes as here.
+_PAPER = {
+    "families": "13", "models": "51", "nodes": "91,752", "edges": "134,346", "kernels": "2.2 million",
+    "types of kernels": "140", "image sizes": "32, 64, 128, 169, 192, 224",
+    "devices": "T4, V100, A10G, each at 10 MPS levels",
+}  # fmt: skip
+
+
+def totals(fused: Sequence[NetworkLabels], timed: Sequence[NetworkLabels]) -> str:
+    """The paper's table of its sets, with ours beside."""
+    counts, rows = fusion.count(fused), kernels.rows_of(timed)
+    copies = int((rows.group < 0).sum())
+    sizes = sorted(set(rows.size.tolist()) - {0})
+    keys = {name: len({network.recipe.partition("@")[0] for network in some})
+            for name, some in (("fused", fused), ("timed", timed))}  # fmt: skip
+    ours = {
+        "families": f"{counts.families}; timed {len({network.family for network in timed})}",
+        "models": f"{keys['fused']}; timed {keys['timed']}",
+        "distinct graphs": f"{counts.distinct_networks:,}",
+        "nodes": f"{counts.nodes:,}",
+        "edges": f"{counts.edges:,}",
+        "distinct edges": f"{counts.distinct_edges:,}",
+        "edges that are fused": f"{counts.fused_edges / counts.edges:.0%}",
+        "kernels": f"{len(rows):,}, of them {copies:,} copies to another layout",
+        "types of kernels": f"{len(rows.types)}",
+        "image sizes": ", ".join(str(size) for size in sizes),
+        "batches": ", ".join(str(batch) for batch in sorted(set(rows.batch.tolist()))),
+        "devices": "; ".join(sorted({f"{network.device_fingerprint}, {network.state}" for network in timed})),
+    }
+    lines = ["| | the paper's | ours |", "| --- | --- | --- |"]
+    lines += [f"| {name} | {_PAPER.get(name, 'not stated')} | {text} |" for name, text in ours.items()]
+    return "\n".join(lines) + "\n"
+
+
+def put_into(page: str, name: str, text: str) -> str:
+    """The page with `text` between its marks of that name."""
+    first, last = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    begin, end = page.index(first) + len(first), page.index(last)
     return f"{page[:begin]}\n\n{text}\n{page[end:]}"
 
 
 def main() -> None:
-    """Prints the sentences and the table, and puts them into the page."""
+    """Prints the sentences and the table, and puts them into the pages."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--labels", type=Path, required=True, help="folder with fusion.parquet and kernels.parquet")
-    parser.add_argument("--page", type=Path, help="docs/labels.md")
+    parser.add_argument("--page", type=Path, help="docs/labels.md; the table of totals goes into datasets.md beside it")
     arguments = parser.parse_args()
     folder = arguments.labels
     fused, timed = fusion.load(folder / "fusion.parquet"), fusion.load(folder / "kernels.parquet")
-    text = f"{facts(fused, timed)}\n{markdown(fused, timed)}"
-    print(text)
+    texts = {_SUMMARY: f"{facts(fused, timed)}\n{markdown(fused, timed)}", _TOTALS: totals(fused, timed)}
+    print("\n".join(texts.values()))
     if arguments.page is not None:
-        page = arguments.page.read_text(encoding="utf-8")
-        arguments.page.write_text(put_into(page, text), encoding="utf-8")
+        pages = {_SUMMARY: arguments.page, _TOTALS: arguments.page.with_name("datasets.md")}
+        for name, path in pages.items():
+            path.write_text(put_into(path.read_text(encoding="utf-8"), name, texts[name]), encoding="utf-8")
 
 
 if __name__ == "__main__":

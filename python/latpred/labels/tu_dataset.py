@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from latpred.datasets import label_table
 from latpred.datasets.label_table import FEATURES, NetworkLabels
 
 NAME = "fusion"
@@ -33,3 +35,16 @@ def write(networks: Sequence[NetworkLabels], folder: Path) -> None:
     header = [f"node attributes: {', '.join(FEATURES)}", "graph labels:"]
     header += [f"{number} {family}" for number, family in enumerate(families)]
     (folder / "README.txt").write_text("".join(f"{line}\n" for line in header), encoding="utf-8")
+
+
+def main() -> None:
+    """Writes a table of labels as files of the TUDataset form."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("table", type=Path, help="what latpred label --out wrote, such as data/labels/fusion.parquet")
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    write(label_table.read(arguments.table), arguments.folder)
+
+
+if __name__ == "__main__":
+    main()
