@@ -25,6 +25,7 @@ class HeldRows {
     rows_.num_devices = integer("num_devices");
     rows_.num_chips = integer("num_chips");
     rows_.num_versions = integer("num_versions");
+    rows_.num_launches = integer("num_launches");
     rows_.num_hosts = integer("num_hosts");
     rows_.inputs = view<double>("inputs");
     rows_.input_kind = view<std::int64_t>("input_kind");
@@ -45,6 +46,7 @@ class HeldRows {
     rows_.device = view<std::int64_t>("device");
     rows_.chip = view<std::int64_t>("chip");
     rows_.version = view<std::int64_t>("version");
+    rows_.launch = view<std::int64_t>("launch");
     rows_.host = view<std::int64_t>("host");
     if (arrays_.contains("latency_s")) rows_.latency_s = view<double>("latency_s");
     if (arrays_.contains("weight")) rows_.weight = view<double>("weight");
@@ -113,6 +115,7 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("device_sd", &Options::device_sd)
       .def_readwrite("gap_sd", &Options::gap_sd)
       .def_readwrite("version_sd", &Options::version_sd)
+      .def_readwrite("launch_sd", &Options::launch_sd)
       .def_readwrite("host_sd", &Options::host_sd)
       .def_readwrite("kind_sd", &Options::kind_sd)
       .def_readwrite("seed", &Options::seed);

@@ -33,6 +33,7 @@ struct Numbers {
   std::vector<double> base{0.5, 0.25, 0, std::log(kGapS), 0.5, 0.25, 0, std::log(kGapS)};  // [2, 4]
   double device_compute = 0;
   double runtime_memory = 0;
+  double launch = 0;
   double input_deviation = 1;
   double first_weight = 0;  // of column 0 on the inverse compute, second member only
 
@@ -53,12 +54,14 @@ struct Numbers {
         {"bias_0", array({2, 4})},
         {"device_effects", array({2, 1, 4})},
         {"runtime_effects", array({2, 1, 3})},
+        {"launch_effects", array({2, 1}, launch)},
     };
     arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
     for (const std::size_t place : {0U, 1U, 4U, 5U}) arrays.at("device_effects").values[place] = device_compute;
     for (const std::size_t place : {2U, 5U}) arrays.at("runtime_effects").values[place] = runtime_memory;
     const std::string more = concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
-                                    R"(], "device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"])");
+                                    R"(], "device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"], )",
+                                    R"("launch_effects": ["A100-SXM4-40GB|eager"])");
     return testing::write_checkpoint("kernel_residual.safetensors",
                                      testing::manifest_text("kernel_residual", R"("rows": {})", more), arrays);
   }
@@ -119,6 +122,17 @@ TEST(KernelResidual, EffectsAreOfMeasuredDevicesAndRuntimesOnly) {
   slow_memory.runtime_memory = 0.4;
   EXPECT_NEAR(ratio(slow_memory, "A100", "eager", kRelu), std::exp(0.4), 0.01);
   EXPECT_DOUBLE_EQ(ratio(slow_memory, "A100", "tensorrt", kConvolution), 1);
+}
+
+TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {
+  const auto factor = [](std::string_view device_name, std::string_view runtime_name) {
+    const PreparedNetwork network(convolution_network({.channels = 8, .size = 8}), 1, device(device_name), "",
+                                  runtime_name);
+    return Numbers{.launch = 0.5}.latency(network).host_s / Numbers{}.latency(network).host_s;
+  };
+  EXPECT_NEAR(factor("A100", "eager"), std::exp(0.5), 1e-12);
+  EXPECT_DOUBLE_EQ(factor("A100", "tensorrt"), 1);
+  EXPECT_DOUBLE_EQ(factor("H100", "eager"), 1);
 }
 
 TEST(KernelResidual, RefusesACheckpointOfOtherColumns) {

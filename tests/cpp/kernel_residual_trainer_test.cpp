@@ -25,7 +25,7 @@ struct Calls {
   std::vector<double> least_compute_s, least_memory_s;
   std::vector<std::int64_t> units, library;
   std::vector<double> host_s;
-  std::vector<std::int64_t> device, chip, version, host;
+  std::vector<std::int64_t> device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
 
   void add_input(double first, double second, std::int64_t kind) {
@@ -50,7 +50,7 @@ struct Calls {
     first_kernel.push_back(static_cast<std::int64_t>(input.size()));
     host_s.push_back(host_seconds);
     device.push_back(of_device);
-    for (auto* index : {&chip, &version, &host}) index->push_back(0);
+    for (auto* index : {&chip, &version, &launch, &host}) index->push_back(0);
   }
 
   [[nodiscard]] KernelRows rows() const {
@@ -74,11 +74,13 @@ struct Calls {
             .num_devices = 2,
             .num_chips = 1,
             .num_versions = 1,
+            .num_launches = 1,
             .num_hosts = 1,
             .host_s = host_s,
             .device = device,
             .chip = chip,
             .version = version,
+            .launch = launch,
             .host = host,
             .latency_s = latency_s,
             .weight = weight};
@@ -133,6 +135,7 @@ NamedArrays no_learning() {
           {"chip_effects", zeros({1, 4})},
           {"device_effects", zeros({2, 4})},
           {"version_effects", zeros({1, 3})},
+          {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
           {"l2", zeros({2})}};
 }
@@ -184,7 +187,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   calls.count[0] = 2;
   calls.units[0] = 1;
   calls.library[0] = 0;
-  calls.chip[0] = calls.version[0] = 1;
+  calls.chip[0] = calls.version[0] = calls.launch[0] = calls.host[0] = 1;
   NamedArrays arrays = no_learning();
   arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
   arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6)};
@@ -192,6 +195,8 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("chip_effects").values = {9, 0.01, 0.02, 0.03};
   arrays.at("device_effects").values = {9, 9, 9, 9, 9, 0.04, 0.05, 0.06};
   arrays.at("version_effects").values = {0.07, 9, 0.08};
+  arrays.at("launch_effects").values = {0.3};
+  arrays.at("host_effects").values = {0.2};
   arrays.at("l2").values = {std::log(0.5), 0};
   const double learnt_compute = kOutputBounds[0] * std::tanh(0.2 / kOutputBounds[0]);
   const double learnt_memory = kOutputBounds[1] * std::tanh(-0.4 / kOutputBounds[1]);
@@ -200,7 +205,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
   const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08);
   const double kernel = pnorm3(compute, memory) + 2e-6 * std::exp(0.03 + 0.06);
-  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4), 1e-12);
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)), 1e-12);
 
   calls.least_compute_s[0] = 1;
   calls.least_memory_s[0] = 2;

@@ -93,7 +93,7 @@ def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
 
 def test_the_newest_version_is_by_number_not_by_letter():
     versions = ("eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|v10.8.0", "tensorrt|22.06")
-    newest = kernel_residual.Effects((), (), versions, ()).newest()
+    newest = kernel_residual.Effects((), (), versions, (), ()).newest()
     assert newest == {"eager": "eager|torch 2.10.0", "kernel": "kernel|vllm 0.9", "tensorrt": "tensorrt|v10.8.0"}
 
 

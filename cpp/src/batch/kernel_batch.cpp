@@ -87,6 +87,7 @@ void check(const KernelRows& rows) {
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
   check_indices("chip", rows.chip, rows.num_chips + 1, num_rows);
   check_indices("version", rows.version, rows.num_versions + 1, num_rows);
+  check_indices("launch", rows.launch, rows.num_launches + 1, num_rows);
   check_indices("host", rows.host, rows.num_hosts + 1, num_rows);
   if (rows.latency_s.empty() && rows.weight.empty()) return;
   check_numbers("latency_s", rows.latency_s, num_rows, true);
@@ -168,6 +169,7 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
   batch.device = of_calls(rows.device);
   batch.chip = of_calls(rows.chip);
   batch.version = of_calls(rows.version);
+  batch.launch = of_calls(rows.launch);
   batch.host = of_calls(rows.host);
   if (!rows.latency_s.empty()) batch.log_latency = numbers_of_calls(rows.latency_s, log_s);
   if (!rows.weight.empty()) batch.weight = numbers_of_calls(rows.weight, same);

@@ -32,6 +32,7 @@ struct KernelBatch {
   at::Tensor device;    // [B]
   at::Tensor chip;
   at::Tensor version;
+  at::Tensor launch;
   at::Tensor host;
   at::Tensor log_latency;  // [B]; undefined where none was measured
   at::Tensor weight;       // likewise

@@ -6,8 +6,8 @@
 namespace latpred {
 
 // Measured calls and the kernels that each of them ran, as another owns them. Knows nothing of torch. Seconds, bytes.
-// N calls, K kernels, U different inputs of kernels. Of devices, chips, versions and hosts, 0 stands for none: its
-// effects are off.
+// N calls, K kernels, U different inputs of kernels. Of devices, chips, versions, launches and hosts, 0 stands for
+// none: its effects are off.
 struct KernelRows {
   std::span<const double> inputs;            // [U, F], row-major
   std::span<const std::int64_t> input_kind;  // [U]
@@ -32,12 +32,14 @@ struct KernelRows {
   std::int64_t num_devices = 0;  // none not counted, as below
   std::int64_t num_chips = 0;
   std::int64_t num_versions = 0;
+  std::int64_t num_launches = 0;  // pairs of a chip and a runtime
   std::int64_t num_hosts = 0;
   // [N]
   std::span<const double> host_s;  // the host's time for all launches
   std::span<const std::int64_t> device;
   std::span<const std::int64_t> chip;
   std::span<const std::int64_t> version;
+  std::span<const std::int64_t> launch;
   std::span<const std::int64_t> host;
   std::span<const double> latency_s;  // measured; empty where only a prediction is wanted
   std::span<const double> weight;     // likewise

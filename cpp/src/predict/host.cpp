@@ -29,9 +29,9 @@ LatencyOutput join_host(std::vector<double> kernel_s, double host_s) {
   return output;
 }
 
-LatencyOutput add_host(const LatencyInput& input, std::vector<double> kernel_s) {
+LatencyOutput add_host(const LatencyInput& input, std::vector<double> kernel_s, double factor) {
   return join_host(std::move(kernel_s),
-                   static_cast<double>(input.kernels.num_launches) * input.runtime.host_s_per_launch);
+                   static_cast<double>(input.kernels.num_launches) * input.runtime.host_s_per_launch * factor);
 }
 
 }  // namespace latpred

@@ -101,7 +101,8 @@ class KernelResidual : public Predictor {
       const KernelTerms terms = kernel_terms(kernels[k], input.device, input.partition);
       kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * static_cast<double>(kernels[k].repeat));
     }
-    return add_host(input, std::move(kernel_s));
+    const auto launching = launch_factors_.find(concat(input.device.name, "|", input.runtime.name));
+    return add_host(input, std::move(kernel_s), launching == launch_factors_.end() ? 1 : launching->second);
   }
 
   [[nodiscard]] const Evidence& evidence() const override { return evidence_; }
@@ -140,6 +141,10 @@ class KernelResidual : public Predictor {
       const double* row = of_runtimes.data() + i * kNumRuntimeEffects;
       runtimes_[runtimes[i]] = {{row[0], row[1], 0}, row[2]};
     }
+    const std::vector<std::string> launches = names(checkpoint, "launch_effects");
+    const std::vector<double> of_launches =
+        mean_over_members(checkpoint, "launch_effects", members, {static_cast<std::int64_t>(launches.size())});
+    for (std::size_t i = 0; i < launches.size(); ++i) launch_factors_[launches[i]] = std::exp(of_launches[i]);
   }
 
   static void check_columns(const Checkpoint& checkpoint) {
@@ -207,6 +212,8 @@ class KernelResidual : public Predictor {
   double held_time_share_ = 1;  // time of a byte that L2 holds, over one that it does not
   std::map<std::string, DeviceEffects> devices_;
   std::map<std::string, RuntimeEffects> runtimes_;
+  // Of the host's time for a launch, by "device|runtime": old cards stand in old machines.
+  std::map<std::string, double> launch_factors_;
 };
 
 }  // namespace

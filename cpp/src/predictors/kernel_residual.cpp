@@ -69,6 +69,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   chip_effects_ = register_parameter("chip_effects", torch::zeros({sizes.num_chips, kNumDeviceEffects}));
   device_effects_ = register_parameter("device_effects", torch::zeros({sizes.num_devices, kNumDeviceEffects}));
   version_effects_ = register_parameter("version_effects", torch::zeros({sizes.num_versions, kNumVersionEffects}));
+  launch_effects_ = register_parameter("launch_effects", torch::zeros({sizes.num_launches}));
   host_effects_ = register_parameter("host_effects", torch::zeros({sizes.num_hosts}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
 }
@@ -92,7 +93,7 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
   values = output_bounds_ * at::tanh(values / output_bounds_);
   return {values + kind_bias_.index_select(0, batch.input_kind) + base_,
           pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device), pick(version_effects_, batch.version),
-          pick(host_effects_, batch.host), l2_};
+          pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host), l2_};
 }
 
 at::Tensor KernelResidual::log_latency(const KernelBatch& batch, const Learnt& learnt) {
@@ -127,7 +128,8 @@ at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) con
          half_squares(device_effects_.narrow(1, 0, 3), priors.device_sd) +
          half_squares(chip_effects_.select(1, 3), priors.gap_sd) +
          half_squares(device_effects_.select(1, 3), priors.gap_sd) + half_squares(version_effects_, priors.version_sd) +
-         half_squares(host_effects_, priors.host_sd) + half_squares(kind_bias_, priors.kind_sd);
+         half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
+         half_squares(kind_bias_, priors.kind_sd);
 }
 
 at::Tensor KernelResidual::weight_penalty() const {

@@ -16,6 +16,7 @@ struct KernelResidualSizes {
   std::int64_t num_chips = 0;
   std::int64_t num_devices = 0;
   std::int64_t num_versions = 0;
+  std::int64_t num_launches = 0;
   std::int64_t num_hosts = 0;
   std::vector<std::int64_t> hidden;
 };
@@ -26,7 +27,8 @@ struct KernelResidualPriors {
   double device_sd = 0;
   double gap_sd = 0;  // of a chip or device
   double version_sd = 0;
-  double host_sd = 0;
+  double launch_sd = 0;
+  double host_sd = 0;  // of one host beside those of its chip and runtime
   double kind_sd = 0;
 };
 
@@ -69,6 +71,7 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor chip_effects_;     // [chips, 4]
   at::Tensor device_effects_;   // [devices, 4]
   at::Tensor version_effects_;  // [versions, 3]
+  at::Tensor launch_effects_;   // [launches] of a chip and runtime
   at::Tensor host_effects_;     // [hosts]
   at::Tensor l2_;               // [2]
 };

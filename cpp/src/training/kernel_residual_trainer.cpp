@@ -1,7 +1,6 @@
 #include "training/kernel_residual_trainer.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/randperm.h>
 #include <torch/optim/adam.h>
@@ -18,24 +17,12 @@
 #include "latpred/text.h"
 #include "predictors/kernel_residual.h"
 #include "predictors/one_cycle.h"
+#include "training/one_thread.h"
 
 namespace latpred {
 namespace {
 
 constexpr std::int64_t kPredictedRows = 2048;  // at a time: bounds the memory
-
-// Steps are short: on a busy machine threads wait for one another ten times as long as they work, and sums in another
-// order would give other numbers.
-class OneThread {
- public:
-  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 void check_positive(std::string_view name, double value) {
   if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
@@ -51,6 +38,7 @@ void check_options(const KernelResidualOptions& options) {
       {"device_sd", options.device_sd},
       {"gap_sd", options.gap_sd},
       {"version_sd", options.version_sd},
+      {"launch_sd", options.launch_sd},
       {"host_sd", options.host_sd},
       {"kind_sd", options.kind_sd},
   };
@@ -59,8 +47,8 @@ void check_options(const KernelResidualOptions& options) {
 }
 
 KernelResidualSizes sizes_of(const KernelRows& rows, std::vector<std::int64_t> hidden) {
-  return {rows.num_columns,  rows.num_kinds, rows.num_chips,   rows.num_devices,
-          rows.num_versions, rows.num_hosts, std::move(hidden)};
+  return {rows.num_columns,  rows.num_kinds,    rows.num_chips, rows.num_devices,
+          rows.num_versions, rows.num_launches, rows.num_hosts, std::move(hidden)};
 }
 
 std::vector<std::int64_t> first_rows(std::int64_t begin, std::int64_t end) {
@@ -126,8 +114,8 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   KernelResidual module(sizes_of(rows, options.hidden), generator);
   module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
-  const KernelResidualPriors priors{options.chip_sd,    options.device_sd, options.gap_sd,
-                                    options.version_sd, options.host_sd,   options.kind_sd};
+  const KernelResidualPriors priors{options.chip_sd,   options.device_sd, options.gap_sd, options.version_sd,
+                                    options.launch_sd, options.host_sd,   options.kind_sd};
   const double mean_weight =
       std::accumulate(rows.weight.begin(), rows.weight.end(), 0.0) / static_cast<double>(rows.num_rows());
   check_positive("the mean weight", mean_weight);

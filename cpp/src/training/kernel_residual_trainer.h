@@ -23,7 +23,8 @@ struct KernelResidualOptions {
   double device_sd = 0.1;      // of one board beside its chip
   double gap_sd = 0.3;
   double version_sd = 0.03;  // narrow: hardly a device was measured with several, so it cannot be told from theirs
-  double host_sd = 0.5;
+  double launch_sd = 0.5;
+  double host_sd = 0.5;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;
   std::uint64_t seed = 0;
 };

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,11 @@ OPERATOR_WEIGHT = 0.06
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
 OPERATOR_RECIPES = "op:"
+
+# Runtimes whose launches take what the host's processor makes of them, which is slower where old cards stand: eager
+# tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do. Of the others, two versions on one
+# machine differ by as much (RTX 4090 compiled).
+PACED_BY_THE_HOST = ("eager",)
 
 # NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
 FIRST_CONTAINER_YEAR = 17
@@ -75,6 +81,7 @@ class Effects:
     devices: tuple[str, ...]
     chips: tuple[str, ...]
     versions: tuple[str, ...]  # "runtime|version"
+    launches: tuple[str, ...]  # "chip|runtime", "device|runtime" where effects of chips are folded into devices
     hosts: tuple[str, ...]  # "source|device|runtime|version"
 
     @classmethod
@@ -85,6 +92,7 @@ class Effects:
             tuple(sorted(set(rows.device))),
             tuple(sorted(set(rows.chip))),
             tuple(sorted(set(_versions(rows)[is_named]))),
+            tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
             tuple(sorted(set(_hosts(rows)))),
         )
 
@@ -101,6 +109,16 @@ def _versions(rows: pd.DataFrame) -> pd.Series:
     return rows.runtime + "|" + rows.runtime_version.str.replace(r" cuda .*", "", regex=True)
 
 
+def _by_runtime(names: pd.Series, rows: pd.DataFrame) -> pd.Series:
+    return names + "|" + rows.runtime
+
+
+def _launches(effects: Effects, rows: pd.DataFrame) -> np.ndarray:
+    of_device = _index(effects.launches, _by_runtime(rows.device, rows))
+    of_chip = _index(effects.launches, _by_runtime(rows.chip, rows))
+    return np.where(of_device > 0, of_device, of_chip)
+
+
 def _hosts(rows: pd.DataFrame) -> pd.Series:
     return rows.source + "|" + rows.device + "|" + _versions(rows)
 
@@ -111,7 +129,12 @@ def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
 
 
 def _arrays(
-    table: KernelTable, effects: Effects, version: pd.Series, host: np.ndarray, host_s: np.ndarray
+    table: KernelTable,
+    effects: Effects,
+    version: pd.Series,
+    launch: np.ndarray,
+    host: np.ndarray,
+    host_s: np.ndarray,
 ) -> dict[str, Any]:
     """`table` as _predictors takes it."""
     rows = table.rows
@@ -122,6 +145,7 @@ def _arrays(
         "num_devices": len(effects.devices),
         "num_chips": len(effects.chips),
         "num_versions": len(effects.versions),
+        "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
         "inputs": table.inputs.astype(float),
         "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
@@ -134,6 +158,7 @@ def _arrays(
         "device": _index(effects.devices, rows.device),
         "chip": _index(effects.chips, rows.chip),
         "version": _index(effects.versions, version),
+        "launch": launch,
         "host": host,
     }
 
@@ -155,24 +180,37 @@ class KernelResidual:
         return tuple(measured)
 
     def predict(self, table: KernelTable, with_floors: bool = True) -> np.ndarray:
-        """[N] seconds as the predictor answers: by the newest version of the runtime, on no host in particular. With
-        the host's floor where the table of a row shows it, unless `with_floors` is off."""
+        """[N] seconds as the predictor answers: by the newest version of the runtime, on such a host as others of the
+        chip stand in. With the host's floor where the table of a row shows it, unless `with_floors` is off."""
         newest = self.effects.newest()
         floor = table.floor_s if with_floors else np.zeros(table.size)
         host_s = np.where(floor > 0, floor, table.launches_s)
         version = table.rows.runtime.map(lambda runtime: newest.get(runtime, ""))
-        arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), host_s)
+        launches = np.where(floor > 0, 0, _launches(self.effects, table.rows))
+        arrays = _arrays(table, self.effects, version, launches, np.zeros(table.size, dtype=np.int64), host_s)
         return np.asarray(_torch.predictors_module().predict_kernel_residual(list(self.members), arrays))
 
     def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
-        chip_of = {board: chip for chips in (CHIPS, OTHER_BOARDS) for chip, boards in chips.items() for board in boards}
         found = np.zeros((len(self.devices), 4))
         for place, device in enumerate(self.devices):
-            chip = chip_of.get(device, device)
+            chip = _chip_of().get(device, device)
             if chip in self.effects.chips:
                 found[place] += member["chip_effects"][self.effects.chips.index(chip)]
             if device in self.effects.devices:
                 found[place] += member["device_effects"][self.effects.devices.index(device)]
+        return found
+
+    def _launches(self) -> dict[str, int]:
+        """The place of an effect by "device|runtime", of all boards of a chip."""
+        places = {name: place for place, name in enumerate(self.effects.launches)}
+        runtimes = sorted({name.partition("|")[2] for name in places})
+        found = {}
+        for device in self.devices:
+            for runtime in runtimes:
+                of_chip = places.get(f"{_chip_of().get(device, device)}|{runtime}")
+                place = places.get(f"{device}|{runtime}", of_chip)
+                if place is not None:
+                    found[f"{device}|{runtime}"] = place
         return found
 
     def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
@@ -186,6 +224,8 @@ class KernelResidual:
         stored = {name: np.stack([member[name] for member in self.members]) for name in names}
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
+        places = list(self._launches().values())
+        stored["launch_effects"] = np.stack([member["launch_effects"][places] for member in self.members])
         return stored
 
     def manifest(self) -> dict[str, Any]:
@@ -197,7 +237,13 @@ class KernelResidual:
             "columns": list(COLUMNS),
             "device_effects": list(self.devices),
             "runtime_effects": sorted(self.effects.newest()),
+            "launch_effects": list(self._launches()),
         }
+
+
+@cache
+def _chip_of() -> dict[str, str]:
+    return {board: chip for chips in (CHIPS, OTHER_BOARDS) for chip, boards in chips.items() for board in boards}
 
 
 def _num_layers(member: dict[str, np.ndarray]) -> int:
@@ -218,8 +264,11 @@ def fit_member(
 ) -> dict[str, np.ndarray]:
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
     floor = table.floor_s
-    hosts = np.where(floor > 0, 0, _index(effects.hosts, _hosts(table.rows)))  # a floor is no factor of launches
-    arrays = _arrays(table, effects, _versions(table.rows), hosts, np.where(floor > 0, floor, table.launches_s)) | {
+    # A floor is no factor of launches.
+    launches = np.where(floor > 0, 0, _launches(effects, table.rows))
+    hosts = np.where(floor > 0, 0, _index(effects.hosts, _hosts(table.rows)))
+    host_s = np.where(floor > 0, floor, table.launches_s)
+    arrays = _arrays(table, effects, _versions(table.rows), launches, hosts, host_s) | {
         "latency_s": table.latency_s,
         "weight": row_weights(table.rows),
     }
@@ -313,4 +362,5 @@ def load(path: Path) -> KernelResidual:
         values = {renamed.get(name, name): array[member] for name, array in arrays.items() if name != SIGNATURES}
         members.append(values | {"chip_effects": np.zeros((0, 4)), "host_effects": np.zeros(0)})
     versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
-    return KernelResidual(tuple(members), Effects(tuple(manifest["device_effects"]), (), versions, ()))
+    launches = tuple(manifest["launch_effects"])
+    return KernelResidual(tuple(members), Effects(tuple(manifest["device_effects"]), (), versions, launches, ()))
