@@ -9,7 +9,9 @@ FOLDER = REPOSITORY / "notebooks"
 
 
 WITH_TORCH = ["mendoza", "training"]
-NAMES = ["quickstart", "colocation", *(pytest.param(name, marks=pytest.mark.torch) for name in WITH_TORCH)]
+PLAIN = ["colocation", "fusion", "quickstart"]
+NEEDS = {"fusion": "onnxruntime"}
+NAMES = [*PLAIN, *(pytest.param(name, marks=pytest.mark.torch) for name in WITH_TORCH)]
 
 
 def code_cells(name):
@@ -20,6 +22,7 @@ def code_cells(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_run(name, monkeypatch):
     pytest.importorskip("pandas")
+    pytest.importorskip(NEEDS.get(name, "pandas"))
     pyplot = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(FOLDER)
     names: dict[str, object] = {}
@@ -29,10 +32,10 @@ def test_cells_run(name, monkeypatch):
 
 
 def test_all_are_run():
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"colocation", "quickstart", *WITH_TORCH}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*PLAIN, *WITH_TORCH}
 
 
-@pytest.mark.parametrize("name", ["colocation", "quickstart", *WITH_TORCH])
+@pytest.mark.parametrize("name", [*PLAIN, *WITH_TORCH])
 def test_every_cell_has_run_in_order_and_without_error(name):
     cells = code_cells(name)
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))

@@ -18,6 +18,7 @@ _US_PER_S = 1e6
 _BOX_WIDTH, _BOX_HEIGHT = 210, 44
 _GAP_X, _GAP_Y, _MARGIN = 24, 26, 16
 _HEADER = 28
+_LETTER_WIDTH = 7  # of the headline
 _LETTERS = 32  # that fit into a box
 
 
@@ -81,7 +82,9 @@ def svg(graph: OptimizedGraph) -> Picture:
     """Kernels in rows: one stands below all that it reads."""
     rows = _rows(graph)
     widest = max((len(row) for row in rows), default=1)
-    width = 2 * _MARGIN + widest * _BOX_WIDTH + (widest - 1) * _GAP_X
+    headline = graph.headline()
+    boxes = widest * _BOX_WIDTH + (widest - 1) * _GAP_X
+    width = 2 * _MARGIN + max(boxes, _LETTER_WIDTH * len(headline))
     height = 2 * _MARGIN + _HEADER + len(rows) * (_BOX_HEIGHT + _GAP_Y)
     corner: dict[int, tuple[float, float]] = {}
     for level, row in enumerate(rows):
@@ -95,7 +98,7 @@ def svg(graph: OptimizedGraph) -> Picture:
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="Helvetica, Arial, sans-serif" font-size="12">',
-        f'<text x="{_MARGIN}" y="{_MARGIN + 8}" font-weight="bold">{escape(graph.headline())}</text>',
+        f'<text x="{_MARGIN}" y="{_MARGIN + 8}" font-weight="bold">{escape(headline)}</text>',
         *(_line(corner[source], corner[target]) for source, target in graph.edges.T.tolist()),
         *(_box(graph, place, corner[place], longest_s) for place in corner),
         "</svg>",
