@@ -9,8 +9,8 @@ FOLDER = REPOSITORY / "notebooks"
 
 
 WITH_TORCH = ["mendoza", "training"]
-PLAIN = ["colocation", "fusion", "quickstart"]
-NEEDS = {"fusion": "onnxruntime"}
+PLAIN = ["colocation", "families", "fusion", "quickstart"]
+NEEDS = {"families": "pyarrow", "fusion": "onnxruntime"}
 NAMES = [*PLAIN, *(pytest.param(name, marks=pytest.mark.torch) for name in WITH_TORCH)]
 
 
