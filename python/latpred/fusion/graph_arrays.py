@@ -23,10 +23,14 @@ NO_LABEL = -1
 class LabelledNetwork(Protocol):
     """What is read of a network: its nodes, its edges, which of them one kernel computes."""
 
-    operator_ids: np.ndarray  # [N]
-    features: np.ndarray  # [N, F]
-    edges: np.ndarray  # [2, E]
-    edge_label: np.ndarray  # [E]
+    @property
+    def operator_ids(self) -> np.ndarray: ...  # [N]
+    @property
+    def features(self) -> np.ndarray: ...  # [N, F]
+    @property
+    def edges(self) -> np.ndarray: ...  # [2, E]
+    @property
+    def edge_label(self) -> np.ndarray: ...  # [E]
 
 
 def num_operators() -> int:

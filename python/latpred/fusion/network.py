@@ -13,12 +13,15 @@ from latpred import checkpoint_file
 from latpred._torch import predictors_module
 from latpred.errors import CheckpointError, InvalidArgumentError
 from latpred.fusion.graph_arrays import Arrays
+from latpred.fusion.inputs import AS_THEY_ARE, derive
 
 if TYPE_CHECKING:
     from latpred._predictors import GraphConfig, GraphPredictor, GraphSizes, GraphTrainer
 
 FORMAT_VERSION = 1
 KIND = "graph network"  # what tells these files from other checkpoints
+NO_KERNEL = "none"  # the type of nodes that are executed in place: they take no time
+_LABELS = ("fusible", "targets", "types")
 _CONFIG_FIELDS = (
     "name", "task", "layer", "layers", "width", "heads", "l2_norm", "size_norm", "undirected", "columns", "readout",
     "dense_layers", "dense_width", "dropout", "input_scale", "scale", "loss", "schedule", "learning_rate",
@@ -39,7 +42,9 @@ def recipe(name: str, **changes: Any) -> GraphConfig:
 
 @dataclass
 class GraphNetwork:
-    """A trained network; `classes`: the names of its types; `history`: of each epoch, loss and validation score."""
+    """A trained network; `classes`: the names of its types; `history`: of each epoch, loss and validation score;
+    `inputs`: what of graphs it reads (a row of latpred.fusion.inputs), computed here from the graphs that it is given.
+    """
 
     config: GraphConfig
     sizes: GraphSizes
@@ -47,20 +52,26 @@ class GraphNetwork:
     classes: tuple[str, ...] = ()
     history: list[dict[str, float]] = field(default_factory=list)
     trained_on: dict[str, Any] = field(default_factory=dict)
+    inputs: str = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         self._predictor: GraphPredictor = predictors_module().GraphPredictor(self.config, self.sizes, self.arrays)
 
     def predict(self, graphs: Arrays) -> Arrays:
         """'fusible' [E], or 'targets' [G, T] and 'types' [G, K]; labels in `graphs` are not looked at."""
-        asked = {name: values for name, values in graphs.items() if name not in ("fusible", "targets", "types")}
-        return dict(self._predictor.predict(asked))
+        answers = dict(self._predictor.predict(self._asked(graphs)))
+        if NO_KERNEL in self.classes:
+            in_place = answers["types"].argmax(axis=1) == self.classes.index(NO_KERNEL)
+            answers["targets"] = np.where(in_place[:, None], 0.0, answers["targets"])
+        return answers
 
     def attention(self, graphs: Arrays) -> tuple[np.ndarray, list[np.ndarray]]:
         """Edges [2, e], one from each node to itself included, and of each layer the shares [e, heads]."""
-        asked = {name: values for name, values in graphs.items() if name not in ("fusible", "targets", "types")}
-        edges, shares = self._predictor.attention(asked)
+        edges, shares = self._predictor.attention(self._asked(graphs))
         return edges, list(shares)
+
+    def _asked(self, graphs: Arrays) -> Arrays:
+        return derive(self.inputs, {name: values for name, values in graphs.items() if name not in _LABELS})
 
     def save(self, path: Path) -> None:
         """One file: numbers as float32, all else in its manifest."""
@@ -72,6 +83,7 @@ class GraphNetwork:
             "classes": list(self.classes),
             "history": self.history,
             "trained_on": self.trained_on,
+            "inputs": self.inputs,
         }
         # Scales of targets are kept whole; weights were trained in float32.
         stored = {
@@ -90,7 +102,15 @@ def load(path: Path) -> GraphNetwork:
     changes = dict(manifest["config"])
     config = recipe(changes.pop("name"), **changes)
     sizes = predictors_module().GraphSizes(**manifest["sizes"])
-    return GraphNetwork(config, sizes, arrays, tuple(manifest["classes"]), manifest["history"], manifest["trained_on"])
+    return GraphNetwork(
+        config,
+        sizes,
+        arrays,
+        tuple(manifest["classes"]),
+        manifest["history"],
+        manifest["trained_on"],
+        manifest.get("inputs", AS_THEY_ARE),
+    )
 
 
 def sizes_of(graphs: Arrays, operators: int, classes: int = 0) -> GraphSizes:
@@ -117,14 +137,17 @@ def train(
     *,
     seed: int = 0,
     classes: tuple[str, ...] = (),
+    inputs: str = AS_THEY_ARE,
     state: Path | None = None,
     epoch_done: Callable[[int, float, float], None] | None = None,
 ) -> GraphNetwork:
     """Trains to the config's last epoch and keeps the weights of the best validation score, as Lilou does: accuracy of
     edges, else the lowest loss.
 
+    sizes: of the graphs with their inputs (sizes_of(derive(inputs, graphs), ...)).
     state: a file that holds everything after each epoch, so that an interrupted training goes on; removed at the end.
     """
+    graphs, validation = derive(inputs, graphs), derive(inputs, validation)
     trainer: GraphTrainer = predictors_module().GraphTrainer(config, sizes, seed)
     history: list[dict[str, float]] = []
     best: Arrays = {}
@@ -146,7 +169,8 @@ def train(
             epoch_done(trainer.epochs_done, loss, score)
     if state is not None:
         state.unlink(missing_ok=True)
-    return GraphNetwork(config, sizes, best, classes, history, {"graphs": len(graphs["first_node"]) - 1, "seed": seed})
+    trained_on = {"graphs": len(graphs["first_node"]) - 1, "seed": seed}
+    return GraphNetwork(config, sizes, best, classes, history, trained_on, inputs)
 
 
 def _score(trainer: GraphTrainer, validation: Arrays) -> float:

@@ -1,0 +1,162 @@
+"""From labelled networks to a trained pair: what classifies edges and what predicts kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latpred._core import unknown_name_message
+from latpred.datasets.kernels import KernelRows
+from latpred.datasets.label_table import NetworkLabels
+from latpred.errors import InvalidArgumentError
+from latpred.fusion import graph_arrays
+from latpred.fusion.graph_arrays import Arrays
+from latpred.fusion.inputs import AS_THEY_ARE, derive
+from latpred.fusion.network import NO_KERNEL, GraphNetwork, recipe, sizes_of, train
+
+if TYPE_CHECKING:
+    from latpred._predictors import GraphConfig
+
+EpochDone = Callable[[int, float, float], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class PairRecipe:
+    """How both networks are made. Epochs are fewer where they would take more batches than `most_steps`."""
+
+    name: str
+    edges: str
+    edge_inputs: str
+    kernels: str
+    kernel_inputs: str
+    in_place_s: float  # what is learnt for nodes that no kernel computes; NaN: their type alone
+    most_steps: tuple[int, int]
+
+    def config(self, name: str, graphs: int, epochs: int | None) -> GraphConfig:
+        """For so many graphs; `epochs`: where somebody knows better."""
+        config = recipe(name)
+        most = self.most_steps[0] if config.task == "edges" else self.most_steps[1]
+        steps = -(-graphs // config.batch_graphs)
+        config.epochs = min(config.epochs, max(most // steps, 1)) if epochs is None else epochs
+        return config
+
+
+PAIRS = (
+    PairRecipe("paper", "fusion_edges", AS_THEY_ARE, "fused_kernels", AS_THEY_ARE, 0.0, (800, 1000)),
+    PairRecipe("ours", "fusion_edges_ours", "in context", "fused_kernels_ours", "with bounds", np.nan, (800, 1000)),
+)
+
+
+def pair_recipe(name: str) -> PairRecipe:
+    """The row of that name."""
+    for row in PAIRS:
+        if row.name == name:
+            return row
+    names = [row.name for row in PAIRS]
+    raise InvalidArgumentError(unknown_name_message("pair of networks", name, names), valid=tuple(names))
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Groups of nodes of timed networks, equal ones once. G groups."""
+
+    members: list[tuple[NetworkLabels, np.ndarray]]
+    latency_s: np.ndarray  # [G]: median of equal ones, copies that are charged to them included; NaN: no kernel
+    type: list[str]  # the most frequent; NO_KERNEL
+    count: np.ndarray  # [G]: equal ones
+
+    def arrays(self, types: Sequence[str], in_place_s: float) -> Arrays:
+        """As a network learns from them; a type that is not among `types` has no label."""
+        places = {name: place for place, name in enumerate(types)}
+        return graph_arrays.of_groups(self.members) | {
+            "targets": np.where(np.isnan(self.latency_s), in_place_s, self.latency_s)[:, None],
+            "types": np.array([places.get(name, graph_arrays.NO_LABEL) for name in self.type], np.int64),
+        }
+
+
+def group_key(network: NetworkLabels, members: np.ndarray) -> str:
+    """The same for groups whose nodes have the same operators, numbers and edges."""
+    operators, features, edges = graph_arrays.subgraph(network, members)
+    parts = (operators, features, edges)
+    return hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+
+
+def timed_groups(rows: KernelRows, network: int) -> list[tuple[np.ndarray, float, str]]:
+    """Of each group of a timed network its nodes, seconds with the copies that are charged to it (NaN: nothing was
+    executed for it), and type."""
+    found: dict[int, tuple[float, str]] = {}
+    copies: defaultdict[int, float] = defaultdict(float)
+    for row in np.flatnonzero(rows.network == network):
+        if rows.group[row] < 0:
+            copies[int(rows.charged_to[row])] += float(rows.latency_s[row])
+        else:
+            found[int(rows.group[row])] = (float(rows.latency_s[row]), rows.types[rows.type_id[row]])
+    group = rows.networks[network].group
+    order = np.argsort(group, kind="stable")
+    numbers, begins = np.unique(group[order], return_index=True)
+    result = []
+    for number, members in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
+        seconds, kind = found.get(number, (np.nan, NO_KERNEL))
+        result.append((members, seconds + copies[number], kind))
+    return result
+
+
+def groups_of(rows: KernelRows, networks: Sequence[int]) -> Groups:
+    """The groups of these networks of the rows."""
+    first: dict[str, tuple[NetworkLabels, np.ndarray]] = {}
+    seconds: dict[str, list[float]] = {}
+    kinds: dict[str, Counter[str]] = {}
+    for place in networks:
+        network = rows.networks[place]
+        for members, latency_s, kind in timed_groups(rows, place):
+            key = group_key(network, members)
+            first.setdefault(key, (network, members))
+            seconds.setdefault(key, []).append(latency_s)
+            kinds.setdefault(key, Counter())[kind] += 1
+    medians = [np.median(known) if (known := [s for s in some if s == s]) else np.nan for some in seconds.values()]
+    return Groups(
+        list(first.values()),
+        np.array(medians, np.float64),
+        [counts.most_common(1)[0][0] for counts in kinds.values()],
+        np.array([len(some) for some in seconds.values()], np.int64),
+    )
+
+
+def fit_edges(
+    pair: PairRecipe,
+    training: Sequence[NetworkLabels],
+    validation: Sequence[NetworkLabels],
+    *,
+    seed: int = 0,
+    epochs: int | None = None,
+    epoch_done: EpochDone | None = None,
+) -> GraphNetwork:
+    """What says which edges are fusible."""
+    config = pair.config(pair.edges, len(training), epochs)
+    graphs, held_out = graph_arrays.of_networks(training), graph_arrays.of_networks(validation)
+    sizes = sizes_of(derive(pair.edge_inputs, graphs), graph_arrays.num_operators())
+    return train(config, sizes, graphs, held_out, seed=seed, inputs=pair.edge_inputs, epoch_done=epoch_done)
+
+
+def fit_kernels(
+    pair: PairRecipe,
+    training: Groups,
+    validation: Groups,
+    *,
+    seed: int = 0,
+    epochs: int | None = None,
+    epoch_done: EpochDone | None = None,
+) -> GraphNetwork:
+    """What says how long a group takes, and what kernel it becomes."""
+    config = pair.config(pair.kernels, len(training.members), epochs)
+    types = tuple(sorted(set(training.type)))
+    graphs, held_out = (groups.arrays(types, pair.in_place_s) for groups in (training, validation))
+    sizes = sizes_of(derive(pair.kernel_inputs, graphs), graph_arrays.num_operators(), len(types))
+    return train(
+        config, sizes, graphs, held_out, seed=seed, classes=types, inputs=pair.kernel_inputs, epoch_done=epoch_done
+    )
