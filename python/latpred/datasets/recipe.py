@@ -141,6 +141,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     from latpred.datasets import (
         accel_nasbench,
         cnn,
+        family_networks,
         fbnet,
         fnn,
         googlenet,
@@ -157,6 +158,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
         "fbnet": fbnet.build,
+        family_networks.KIND: family_networks.build,
         "fnn": fnn.build,
         "cnn": cnn.build,
         googlenet.KIND: googlenet.build,
