@@ -40,6 +40,15 @@ def test_every_row_says_where_and_how_it_was_measured(whole):
     assert not missing, "every family of DIPPM's Table 2, and ConvNeXt"
 
 
+def test_modelled_labels_stand_apart(whole):
+    taught = datasets.load("families", labels="modelled")
+    assert (taught.rows.label == "modelled").all()
+    assert not set(taught.rows.id) & set(whole.rows.id)
+    assert (taught.rows[list(whole_graph.TARGETS)] > 0).all(axis=None)
+    assert set(taught.rows.batch) == set(families.BATCHES)
+    assert set(families.COLUMNS) <= set(taught.rows.columns)
+
+
 @pytest.mark.parametrize("split", families.SPLITS)
 def test_a_split_has_all_parts_and_is_the_same_for_fewer_rows(whole, split):
     parts = whole.parts(split)

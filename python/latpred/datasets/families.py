@@ -45,7 +45,7 @@ LABELS = (MEASURED, MODELLED)
 # What is modelled: DIPPM's card, and batches as a search would try them.
 MODELLED_DEVICE = "A100-SXM4-40GB"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
-BATCHES_OF_EACH = 2
+BATCHES_OF_EACH = 1
 
 # The families of DIPPM's Table 2 and the one that it never saw, by how timm's names begin. Its MobileNets are those of
 # all versions; "tf_", "se" and the like are variants of one family.
