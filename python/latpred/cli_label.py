@@ -19,6 +19,7 @@ _SHOWN_FAILURES = 5
 _RUNTIMES = {
     "openvino": "OpenVINO on this processor; times of kernels in nanoseconds of the thread's CPU time",
     "onnxruntime": "ONNX Runtime on this processor, without blocked layouts",
+    "inductor": "torch.compile's Inductor for this processor; nothing is compiled or timed",
 }
 
 

@@ -356,3 +356,36 @@ def test_the_command_prints_one_network(capsys):
     assert [node["operator"] for node in answer["nodes"]] == ["conv", "relu", "conv"]
     assert answer["edges"][0] == {"source": 0, "target": 1, "is_fused": True}
     assert math.isclose(sum(edge["is_fused"] for edge in answer["edges"]), 1)
+
+
+@pytest.mark.torch
+def test_inductor_fuses_what_follows_a_library_call():
+    torch = pytest.importorskip("torch")
+    from latpred.labels import label
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = torch.nn.Conv2d(3, 8, 3, padding=1)
+            self.norm = torch.nn.BatchNorm2d(8)
+            self.linear = torch.nn.Linear(8, 4)
+
+        def forward(self, x):
+            y = torch.nn.functional.gelu(torch.relu(self.norm(self.conv(x))) + 1)
+            return torch.softmax(self.linear(y.mean((2, 3))), -1)
+
+    labels = label(Net(), runtime="inductor", batch=2, input="3,16,16")
+    groups = [[node.operator for node in group.nodes] for group in labels.groups]
+    assert groups == [["conv"], ["batch_norm", "relu", "add", "gelu", "reduce_mean"], ["linear"], ["softmax"]]
+    assert [group.type for group in labels.groups] == [
+        "extern_kernels.convolution",
+        "Loop",
+        "extern_kernels.addmm",
+        "Loop",
+    ]
+    assert labels.is_direct.all()
+    assert {kernel.latency_s for kernel in labels.kernels} == {None}
+    with pytest.raises(InvalidArgumentError, match="leave runs= out"):
+        label(Net(), runtime="inductor", input="3,16,16", runs=5)
+    with pytest.raises(InvalidArgumentError, match="not a Graph"):
+        label(graph_of("cnn:3-4-4?size=8", 1), runtime="inductor")

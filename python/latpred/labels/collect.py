@@ -15,7 +15,7 @@ from latpred._core import host_facts
 from latpred.datasets import label_table
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.labels.networks import Listed, Networks
-from latpred.labels.runtimes import label
+from latpred.labels.runtimes import LABELLERS, label
 from latpred.step import Step
 
 _STATE = "1 thread"
@@ -119,7 +119,9 @@ def _one(
     start = time.monotonic()
     packed, error = None, None
     try:
-        labels = label(networks.graph(recipe, batch), runtime=plan.runtime, precision=plan.precision, runs=plan.runs)
+        # What fuses modules builds them from the recipe; the others run the recorded graph.
+        source = recipe if LABELLERS[plan.runtime].of_module is not None else networks.graph(recipe, batch)
+        labels = label(source, runtime=plan.runtime, batch=batch, precision=plan.precision, runs=plan.runs)
         row = label_table.row_of(labels, recipe=recipe, family=family, precision=plan.precision,
                                  device_fingerprint=fingerprint, state=_STATE, licence=_LICENCE)  # fmt: skip
         packed = zlib.compress(json.dumps(row).encode())

@@ -13,7 +13,9 @@ from latpred._core import GraphBuilder
 from latpred.api import load
 from latpred.datasets.recipe import Recipe, build, parse
 from latpred.datasets.recorded import is_recorded, record
+from latpred.errors import InvalidArgumentError
 from latpred.labels import standard_onnx
+from latpred.labels.inductor import label_module
 from latpred.labels.labelled import Labels, from_kernel_times
 from latpred.workloads import child, itt, onnx_files
 from latpred.workloads.fused_groups import close_groups
@@ -38,10 +40,11 @@ class _Report:
 
 @dataclasses.dataclass(frozen=True)
 class Labeller:
-    """One runtime."""
+    """One runtime; it is asked for a prepared file, or fuses a module itself."""
 
-    ask: Callable[[Setting, onnx_files.PreparedFile, int], _Report]
-    clock: str  # of the times
+    clock: str  # of the times; empty: it has none
+    ask: Callable[[Setting, onnx_files.PreparedFile, int], _Report] | None = None
+    of_module: Callable[[Setting], Labels] | None = None
 
 
 def label(
@@ -55,9 +58,17 @@ def label(
 ) -> Labels:
     """How `runtime` fuses `source`: the path of an ONNX file, a recipe ("timm:resnet50@224") or a Graph.
 
+    "inductor" takes a recipe that PyTorch builds or a live module.
+
     runs: timed calls; 0: kernels without times. One thread.
     """
     check_choice("runtime", runtime, list(LABELLERS))
+    labeller = LABELLERS[runtime]
+    if runs and not labeller.clock:
+        raise InvalidArgumentError(f"runtime '{runtime}' is asked what it fuses, not for times: leave runs= out")
+    if labeller.of_module is not None:
+        return labeller.of_module(Setting(source, batch=batch, input=input, precision=precision))
+    assert labeller.ask is not None
     with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
         setting, model = Setting(source, batch=batch, input=input, precision=precision), None
         if onnx_path_or_none(source) is None:
@@ -66,7 +77,7 @@ def label(
             setting = dataclasses.replace(setting, batch=graph.batch, input=None)
         file = onnx_files.prepare(setting, Path(folder), model)
         prepared = dataclasses.replace(setting, source=str(file.path), input=None)
-        report = LABELLERS[runtime].ask(prepared, file, max(1, runs))
+        report = labeller.ask(prepared, file, max(1, runs))
         graph = load(str(file.path), batch=setting.batch)
     times = kernel_times(report.kernels, file, close_groups(file.nodes, report.direct))
     reads = {kernel["name"]: kernel["reads"] for kernel in report.kernels["kernels"] if "reads" in kernel}
@@ -119,6 +130,7 @@ def _onnxruntime(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> 
 
 
 LABELLERS: dict[str, Labeller] = {
-    "openvino": Labeller(_openvino, "thread CPU time, ns"),
-    "onnxruntime": Labeller(_onnxruntime, "wall clock, whole microseconds"),
+    "openvino": Labeller("thread CPU time, ns", ask=_openvino),
+    "onnxruntime": Labeller("wall clock, whole microseconds", ask=_onnxruntime),
+    "inductor": Labeller("", of_module=label_module),
 }

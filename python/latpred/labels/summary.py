@@ -56,6 +56,7 @@ def facts(fused: Sequence[NetworkLabels], timed: Sequence[NetworkLabels]) -> str
     """The same in sentences, with what a table by family cannot say."""
     counts, rows = fusion.count(fused), kernels.rows_of(timed)
     noise, unsteady = steadiness(timed)
+    shared, apart = repeated_kernels(timed)
     versions = ", ".join(sorted({f"{network.runtime} {network.runtime_version}" for network in (*fused, *timed)}))
     named, fused_share = counts.direct_nodes / counts.nodes, counts.fused_edges / counts.edges
     first = (
@@ -66,7 +67,8 @@ def facts(fused: Sequence[NetworkLabels], timed: Sequence[NetworkLabels]) -> str
     second = (
         f"{len(rows)} rows of kernels of {len(rows.types)} types in {len(timed)} calls; the median noise of a kernel "
         f"is {100 * noise:.1f} %, and {100 * unsteady:.0f} % of kernels stayed above {100 * MAX_NOISE:.0f} %. Of "
-        f"the groups {100 * repeated_kernels(timed):.0f} % stand with the same operators and numbers elsewhere too."
+        f"the groups {100 * shared:.0f} % stand with the same operators and numbers in another network too; half of the "
+        f"kernels that stand more than once are within {100 * apart:.1f} % of the median of their equals."
     )
     return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in (first, second)) + "\n"
 
@@ -78,20 +80,23 @@ def steadiness(timed: Sequence[NetworkLabels]) -> tuple[float, float]:
     return float(np.median(noise)), float((noise > MAX_NOISE).mean())
 
 
-def repeated_kernels(timed: Sequence[NetworkLabels]) -> float:
-    """The share of kernels whose nodes another network has too: there a table that looks them up is enough."""
-    networks_of: dict[tuple[tuple[float, ...], ...], set[str]] = defaultdict(set)
-    keys = []
+def repeated_kernels(timed: Sequence[NetworkLabels]) -> tuple[float, float]:
+    """The share of kernels whose nodes another network has too: there a table that looks them up is enough; and how far
+    kernels that stand more than once are from the median of their equals, half of them at most."""
     rows = kernels.rows_of(timed)
     node_keys = [fusion.node_keys(network) for network in timed]
+    equals: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for row in range(len(rows)):
-        network = int(rows.network[row])
-        key = tuple(node_keys[network][node] for node in rows.members(row))
-        name = timed[network].recipe.partition("@")[0].partition("?")[0]
-        if key:
-            keys.append(key)
-            networks_of[key].add(name)
-    return float(np.mean([len(networks_of[key]) > 1 for key in keys])) if keys else 0.0
+        if nodes := tuple(node_keys[int(rows.network[row])][node] for node in rows.members(row)):
+            equals[(*nodes, rows.types[rows.type_id[row]])].append(row)
+    shared, distances = [], [np.empty(0)]
+    for some in equals.values():
+        names = {timed[int(rows.network[row])].recipe.partition("@")[0].partition("?")[0] for row in some}
+        shared += [len(names) > 1] * len(some)
+        if len(some) > 1:
+            distances.append(np.abs(rows.latency_s[some] / np.median(rows.latency_s[some]) - 1))
+    far = np.concatenate(distances)
+    return float(np.mean(shared)) if shared else 0.0, float(np.median(far)) if len(far) else 0.0
 
 
 # Lilou's Table 3 and text: what its sets hold. It states no distinct edges, families and sizes as here.
