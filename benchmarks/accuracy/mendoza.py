@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.util
 import json
 import sys
 import time
@@ -29,6 +28,7 @@ from latpred.training.trained import Trained, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import colocation
 import docs_table
 import khan
 
@@ -209,13 +209,6 @@ def sizes_table(data: MeasuredNets, trained: dict[str, Trained]) -> str:
     )
 
 
-def colocation_tables() -> str:
-    """Those of colocation.py."""
-    import colocation
-
-    return str(colocation.tables())
-
-
 def plot(curves: dict[str, Trained], file: Path) -> None:
     """Validation error by depth, a line for each data set."""
     import matplotlib
@@ -231,6 +224,9 @@ def plot(curves: dict[str, Trained], file: Path) -> None:
         chosen = dnn.search["chosen"]
         axes.plot([chosen], [100 * errors[depths.index(chosen)]], "o", color=drawn.get_color(), fillstyle="none", ms=9)
     axes.set(xlabel="hidden layers of 100 units", ylabel="validation MAE / mean, %", yscale="log")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.legend()
     figure.tight_layout()
     figure.savefig(file, dpi=110, metadata={"Software": None})
@@ -290,14 +286,13 @@ def main() -> None:
             text.append(sizes_table(read(options.other_sizes), trained))
     tables = "\n".join(text)
     print(tables)
-    if importlib.util.find_spec("colocation"):
-        print(colocation_tables())
     if options.json:
         options.json.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     if options.docs:
         docs_table.replace(options.docs, MARK, tables)
     if options.plot:
         plot(curves, options.plot)
+    print(colocation.tables())
     print(f"{time.monotonic() - start:.0f} s")
 
 

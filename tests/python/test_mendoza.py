@@ -53,6 +53,16 @@ def test_small_sets_are_trained_and_shown(tmp_path):
     assert tables[0] == tables[1]
 
 
+def test_ours_is_within_one_and_a_half_times_the_noise(tmp_path):
+    run("--json", tmp_path / "found.json")
+    found = json.loads((tmp_path / "found.json").read_text())
+    for part in ("nets", "cnn", "mixed"):
+        floor, test = found[part]["noise_floor"][0], found[part]["test"]
+        for name in ("mae_percent_of_mean", "median_percent"):
+            assert test["layer_sum"][name] < 1.5 * floor[name], (part, name)
+        assert test["layer_sum"]["mae_s"] < min(test["flat_dnn"]["mae_s"], test["flat_linear"]["mae_s"])
+
+
 def test_the_measured_cnns_are_those_that_are_generated():
     cnns = measured_nets.read(MEASUREMENTS / "mendoza_cnn.parquet")
     generated = dict.fromkeys(itertools.islice(cnn.generate(1), 3500))

@@ -1,8 +1,9 @@
-"""A roofline that knows caches: seconds = time per layer x layers + weight bytes / bandwidth of the net's size
-+ multiply-accumulates of convolutions / their rate.
+"""A roofline that knows caches: seconds = time per layer x layers + weight bytes of dense layers / bandwidth of the
+net's size + multiply-accumulates of convolutions / their rate.
 
 At batch 1 a dense layer reads each weight once, so that bytes decide; where a net's weights lie between two calls
-decides how fast. A convolution uses each weight at every pixel.
+decides how fast. A convolution uses each weight at every pixel, so that arithmetic decides: on images of one size the
+two cannot be told apart, on those of other sizes bytes would answer wrongly.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ class CacheRoofline:
         return np.asarray(self._of_layers(nets)[:, :, : len(self._terms)] @ self._terms)
 
     def _of_layers(self, nets: Nets) -> np.ndarray:
-        """[G, N, 2 + bands] one for a layer, its bytes in the column of the net's band, MACs of a convolution."""
+        """[G, N, 2 + bands] one for a layer, a dense layer's bytes in the column of the net's band, a convolution's
+        MACs."""
+        is_convolution = nets.positions[:, None] > 1
         band = np.searchsorted(EDGES, nets.weight_bytes(), side="right")
         inputs = np.zeros((*nets.weights.shape, len(EDGES) + 3))
         inputs[:, :, 0] = nets.is_layer
-        inputs[np.arange(len(nets)), :, 1 + band] = np.where(nets.is_layer, 4 * nets.weights, 0)
-        inputs[:, :, -1] = np.where(nets.positions[:, None] > 1, nets.macs, 0)
+        inputs[np.arange(len(nets)), :, 1 + band] = np.where(nets.is_layer & ~is_convolution, 4 * nets.weights, 0)
+        inputs[:, :, -1] = np.where(is_convolution, nets.macs, 0)
         return inputs
 
     def _of_nets(self, nets: Nets) -> np.ndarray:
