@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from latpred import _core
 from latpred.graph import name as graph_name
 from latpred.prediction_tables import (
     MEGABYTE,
@@ -212,6 +213,11 @@ class Prediction:
     def unknown_operators(self) -> list[str]:
         """Operators that no table knows: counted as memory traffic."""
         return self._answer.unknown_operators
+
+    @property
+    def fusion(self) -> str:
+        """What decided which nodes are one kernel: rules by hand, or what was learnt from a runtime."""
+        return f"rules for {self.runtime}" if _core.runtime(self.runtime).fuses else f"{self.runtime} fuses nothing"
 
     # Tables, computed when asked for.
 

@@ -27,6 +27,18 @@ KINDS = (
     "conv", "matmul", "batch_matmul", "attention", "batch_norm", "layer_norm", "group_norm", "softmax", "reduce",
     "pool", "unary", "binary", "cast", "copy", "view", "concat", "index", "resize", "recurrent", "other",
 )  # fmt: skip
+# Operators that have a class of their own; others share that of their kind: what no labelled network has is read as its
+# relatives are.
+OPERATORS = (
+    "relu", "leaky_relu", "clip", "hard_sigmoid", "hard_swish", "sigmoid", "silu", "gelu", "erf", "tanh", "softplus",
+    "exp", "sqrt", "elu", "prelu", "mish", "add", "sub", "mul", "div", "pow", "max", "min", "where", "cast", "conv",
+    "conv_transpose", "max_pool", "average_pool", "global_average_pool", "gemm", "matmul", "linear",
+    "scaled_dot_product_attention", "batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm", "lp_norm",
+    "softmax", "reduce_mean", "reduce_sum", "reduce_max", "reduce_l2", "reshape", "flatten", "squeeze", "unsqueeze",
+    "expand", "transpose", "depth_to_space", "tile", "pad", "roll", "concat", "split", "slice", "gather", "embedding",
+    "resize",
+)  # fmt: skip
+SAME = {"flatten": "reshape"}  # to a runtime
 YES = float(np.expm1(1.0))  # 1 after the logarithm that networks of sizes take
 
 INPUT, OUTPUT, PARAMETERS, FLOPS = range(4)  # columns of nodes
@@ -61,7 +73,27 @@ def in_context(graphs: Arrays) -> Arrays:
     around[0, consumers, kinds[producers]] = YES
     around[1, producers, kinds[consumers]] = YES
     context = np.stack([*counts, is_last, is_first, wait], axis=1)
-    return graphs | {"nodes": np.concatenate([graphs["nodes"], context, *around], axis=1)}
+    return graphs | {
+        "nodes": np.concatenate([graphs["nodes"], context, *around], axis=1),
+        "operators": _class_of_operator()[graphs["operators"]],
+    }
+
+
+@cache
+def _class_of_operator() -> np.ndarray:
+    """[operators] places in OPERATORS, then in KINDS."""
+    kinds = _kind_of_operator().tolist()
+    return np.array(
+        [
+            OPERATORS.index(name) if name in OPERATORS else len(OPERATORS) + kind
+            for name, kind in zip((SAME.get(row.name, row.name) for row in _core.operators()), kinds, strict=True)
+        ]
+    )
+
+
+def num_operators(inputs: str) -> int:
+    """How many operators a network of these inputs tells apart."""
+    return len(_core.operators()) if inputs == AS_THEY_ARE else len(OPERATORS) + len(KINDS)
 
 
 @cache
@@ -118,7 +150,8 @@ def with_bounds(graphs: Arrays) -> Arrays:
     columns = np.concatenate([sums, compute[:, None] / CALL_S, memory[:, None] / CALL_S, largest_of(graphs)], axis=1)
     if "columns" in graphs:
         columns = np.concatenate([columns, graphs["columns"]], axis=1)
-    return graphs | {"columns": columns, "bases": bound[:, None]}
+    operators = _class_of_operator()[graphs["operators"]]
+    return graphs | {"operators": operators, "columns": columns, "bases": bound[:, None]}
 
 
 _DERIVE: dict[str, Callable[[Arrays], Arrays]] = {

@@ -16,7 +16,7 @@ from latpred.datasets.label_table import NetworkLabels
 from latpred.errors import InvalidArgumentError
 from latpred.fusion import graph_arrays
 from latpred.fusion.graph_arrays import Arrays
-from latpred.fusion.inputs import AS_THEY_ARE, derive
+from latpred.fusion.inputs import AS_THEY_ARE, derive, num_operators
 from latpred.fusion.network import NO_KERNEL, GraphNetwork, recipe, sizes_of, train
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ class PairRecipe:
     edge_inputs: str
     kernels: str
     kernel_inputs: str
-    in_place_s: float  # what is learnt for nodes that no kernel computes; NaN: their type alone
     most_steps: tuple[int, int]
 
     def config(self, name: str, graphs: int, epochs: int | None) -> GraphConfig:
@@ -47,8 +46,8 @@ class PairRecipe:
 
 
 PAIRS = (
-    PairRecipe("paper", "fusion_edges", AS_THEY_ARE, "fused_kernels", AS_THEY_ARE, 0.0, (800, 1000)),
-    PairRecipe("ours", "fusion_edges_ours", "in context", "fused_kernels_ours", "with bounds", np.nan, (800, 1000)),
+    PairRecipe("paper", "fusion_edges", AS_THEY_ARE, "fused_kernels", AS_THEY_ARE, (800, 1000)),
+    PairRecipe("ours", "fusion_edges_ours", "in context", "fused_kernels_ours", "with bounds", (800, 1000)),
 )
 
 
@@ -70,11 +69,12 @@ class Groups:
     type: list[str]  # the most frequent; NO_KERNEL
     count: np.ndarray  # [G]: equal ones
 
-    def arrays(self, types: Sequence[str], in_place_s: float) -> Arrays:
-        """As a network learns from them; a type that is not among `types` has no label."""
+    def arrays(self, types: Sequence[str]) -> Arrays:
+        """As a network learns from them; of groups without a kernel the type alone, and a type that is not among
+        `types` has no label."""
         places = {name: place for place, name in enumerate(types)}
         return graph_arrays.of_groups(self.members) | {
-            "targets": np.where(np.isnan(self.latency_s), in_place_s, self.latency_s)[:, None],
+            "targets": self.latency_s[:, None],
             "types": np.array([places.get(name, graph_arrays.NO_LABEL) for name in self.type], np.int64),
         }
 
@@ -139,7 +139,7 @@ def fit_edges(
     """What says which edges are fusible."""
     config = pair.config(pair.edges, len(training), epochs)
     graphs, held_out = graph_arrays.of_networks(training), graph_arrays.of_networks(validation)
-    sizes = sizes_of(derive(pair.edge_inputs, graphs), graph_arrays.num_operators())
+    sizes = sizes_of(derive(pair.edge_inputs, graphs), num_operators(pair.edge_inputs))
     return train(config, sizes, graphs, held_out, seed=seed, inputs=pair.edge_inputs, epoch_done=epoch_done)
 
 
@@ -155,8 +155,8 @@ def fit_kernels(
     """What says how long a group takes, and what kernel it becomes."""
     config = pair.config(pair.kernels, len(training.members), epochs)
     types = tuple(sorted(set(training.type)))
-    graphs, held_out = (groups.arrays(types, pair.in_place_s) for groups in (training, validation))
-    sizes = sizes_of(derive(pair.kernel_inputs, graphs), graph_arrays.num_operators(), len(types))
+    graphs, held_out = (groups.arrays(types) for groups in (training, validation))
+    sizes = sizes_of(derive(pair.kernel_inputs, graphs), num_operators(pair.kernel_inputs), len(types))
     return train(
         config, sizes, graphs, held_out, seed=seed, classes=types, inputs=pair.kernel_inputs, epoch_done=epoch_done
     )
