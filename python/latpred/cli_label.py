@@ -46,6 +46,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--input", action="append", metavar="SIZES", help="as latpred predict takes it")
     parser.add_argument("--precision", default="fp32", metavar="NAME", help="default fp32")
     parser.add_argument("--runs", type=count, metavar="N", help="timed calls (default: kernels without times)")
+    parser.add_argument(
+        "--neighbour",
+        type=count,
+        default=0,
+        metavar="PERCENT",
+        help="beside a process on another core that reads memory for so much of its time (default: none)",
+    )
     add_json_option(parser)
     group = parser.add_argument_group("a data set")
     group.add_argument("--recipes", type=Path, metavar="FILE", help="a recipe and its family on each line")
@@ -76,6 +83,7 @@ def _label(options: argparse.Namespace) -> None:
         input=parse_input_words(options.input),
         precision=options.precision,
         runs=options.runs or 0,
+        neighbour=options.neighbour,
     )
     _show(options, labels)
 
@@ -114,7 +122,12 @@ def _label_many(options: argparse.Namespace) -> None:
     if options.runtime == "openvino":
         collect_here()
     plan = collect.Plan(
-        read_list(options.recipes), options.runtime, tuple(options.batches), options.precision, options.runs or 0
+        read_list(options.recipes),
+        options.runtime,
+        tuple(options.batches),
+        options.precision,
+        options.runs or 0,
+        options.neighbour,
     )
     terminal = console()
     try:

@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from latpred import _core
 from latpred.cli import main
 from latpred.datasets import fusion, kernels, label_table
 from latpred.errors import InvalidArgumentError, ShapeError, UnsupportedOperatorError
-from latpred.labels import grouping, standard_onnx, tu_dataset
+from latpred.labels import grouping, neighbour, standard_onnx, tu_dataset
 from latpred.labels.labelled import LabelledKernel, Labels, edges_of, graph_node_of_each
 from latpred.labels.networks import Listed, at_size, read_list
 from latpred.labels.runtimes import graph_of
@@ -273,9 +275,10 @@ def test_rows_of_kernels_sum_a_group_and_take_the_type_of_the_longest(table):
     assert rows.devices == (("d", "1 thread"),)
 
 
-def test_tu_files_count_nodes_from_one(table, tmp_path):
+def test_tu_files_count_nodes_from_one(table, tmp_path, monkeypatch):
     networks = fusion.load(table)
-    tu_dataset.write(networks, tmp_path / "tu")
+    monkeypatch.setattr("sys.argv", ["tu_dataset", str(table), str(tmp_path / "tu")])
+    tu_dataset.main()
     lines = {path.stem.removeprefix("fusion_"): path.read_text().splitlines() for path in (tmp_path / "tu").glob("f*")}
     count = len(networks[0].operators)
     first = networks[0].edges[:, 0]
@@ -389,3 +392,27 @@ def test_inductor_fuses_what_follows_a_library_call():
         label(Net(), runtime="inductor", input="3,16,16", runs=5)
     with pytest.raises(InvalidArgumentError, match="not a Graph"):
         label(graph_of("cnn:3-4-4?size=8", 1), runtime="inductor")
+
+
+def test_a_neighbour_has_a_core_of_its_own():
+    cores = os.sched_getaffinity(0)
+    if len(cores) < 2:
+        pytest.skip("needs two cores")
+    assert neighbour.state(0) == "1 thread"
+    assert neighbour.state(50) == "1 thread, neighbour 50 %"
+    with neighbour.beside(50):
+        own = os.sched_getaffinity(0)
+        assert own == cores - {min(cores)}
+        (child,) = (
+            pid
+            for pid in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+            if "member_process" in Path(f"/proc/{pid}/cmdline").read_text()
+        )
+        before = os.sched_getaffinity(int(child))
+        assert before == {min(cores)}
+    assert os.sched_getaffinity(0) == cores
+    assert not Path(f"/proc/{child}").exists()
+    with neighbour.beside(0):
+        assert os.sched_getaffinity(0) == cores
+    with pytest.raises(InvalidArgumentError, match="0 to 100"), neighbour.beside(101):
+        pass

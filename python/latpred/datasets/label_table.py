@@ -27,6 +27,7 @@ _WEIGHTS = ("parameter", "statistic")
 _DATA = ("activation", "input")
 _NS = 1e-9
 _ZSTD_LEVEL = 19
+_NOISE_DIGITS = 3  # of a share; more are noise themselves, and half of the file
 
 _TEXTS = ("recipe", "family", "runtime", "runtime_version", "precision", "device_fingerprint", "state", "licence")
 # Lists of a row and the type of their items: of nodes, of edges, of kernels.
@@ -114,7 +115,9 @@ def row_of(labels: Labels, *, recipe: str, family: str, precision: str, device_f
         "kernel_group": [kernel.group for kernel in labels.kernels],
         "kernel_charged_to": [kernel.charged_to for kernel in labels.kernels],
         "kernel_ns": [None if kernel.latency_s is None else round(kernel.latency_s / _NS) for kernel in labels.kernels],
-        "kernel_noise": [kernel.noise for kernel in labels.kernels],
+        "kernel_noise": [
+            None if kernel.noise is None else round(kernel.noise, _NOISE_DIGITS) for kernel in labels.kernels
+        ],
     }
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from latpred._core import host_facts
 from latpred.datasets import label_table
 from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.labels import neighbour
 from latpred.labels.networks import Listed, Networks
 from latpred.labels.runtimes import LABELLERS, label
 from latpred.step import Step
 
-_STATE = "1 thread"
 _LICENCE = "Apache-2.0"
 _JOURNAL = ".journal"
 _SCHEMA = """
@@ -43,6 +43,7 @@ class Plan:
     batches: Sequence[int] = (1,)
     precision: str = "fp32"
     runs: int = 0  # timed calls of each network; 0: no times
+    neighbour: int = 0  # percentage of its time in which a process on another core reads memory
 
 
 def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None = None) -> Iterator[Step]:
@@ -59,14 +60,15 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
         done = sum((recipe, batch) in known for recipe, _, batch in items)
         deadline = None if minutes is None else time.monotonic() + 60 * minutes
         yield Step("labelling", done, len(items), "")
-        for recipe, family, batch in items:
-            if (recipe, batch) in known:
-                continue
-            if deadline is not None and time.monotonic() > deadline:
-                break
-            _one(connection, plan, networks, (recipe, family, batch), fingerprint)
-            done += 1
-            yield Step("labelling", done, len(items), f"{recipe}, batch {batch}")
+        with neighbour.beside(plan.neighbour):
+            for recipe, family, batch in items:
+                if (recipe, batch) in known:
+                    continue
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+                _one(connection, plan, networks, (recipe, family, batch), fingerprint)
+                done += 1
+                yield Step("labelling", done, len(items), f"{recipe}, batch {batch}")
     finally:
         write_table(connection, out)
         connection.close()
@@ -96,8 +98,11 @@ def write_table(connection: sqlite3.Connection, out: Path) -> None:
 def _open(out: Path, plan: Plan, fingerprint: str) -> sqlite3.Connection:
     connection = sqlite3.connect(journal_of(out))
     connection.executescript(_SCHEMA)
-    given = {"runtime": plan.runtime, "precision": plan.precision, "runs": str(plan.runs), "device": fingerprint}
+    given = {"runtime": plan.runtime, "precision": plan.precision, "runs": str(plan.runs), "device": fingerprint,
+             "neighbour": str(plan.neighbour)}  # fmt: skip
     kept = dict(connection.execute("SELECT name, value FROM facts"))
+    if kept:
+        kept.setdefault("neighbour", "0")  # of journals that were begun before there were any
     for name, value in given.items():
         if kept.get(name, value) != value:
             connection.close()
@@ -122,8 +127,15 @@ def _one(
         # What fuses modules builds them from the recipe; the others run the recorded graph.
         source = recipe if LABELLERS[plan.runtime].of_module is not None else networks.graph(recipe, batch)
         labels = label(source, runtime=plan.runtime, batch=batch, precision=plan.precision, runs=plan.runs)
-        row = label_table.row_of(labels, recipe=recipe, family=family, precision=plan.precision,
-                                 device_fingerprint=fingerprint, state=_STATE, licence=_LICENCE)  # fmt: skip
+        row = label_table.row_of(
+            labels,
+            recipe=recipe,
+            family=family,
+            precision=plan.precision,
+            device_fingerprint=fingerprint,
+            state=neighbour.state(plan.neighbour),
+            licence=_LICENCE,
+        )
         packed = zlib.compress(json.dumps(row).encode())
     except LatpredError as caught:
         error = str(caught)

@@ -17,6 +17,7 @@ from latpred.errors import InvalidArgumentError
 from latpred.labels import standard_onnx
 from latpred.labels.inductor import label_module
 from latpred.labels.labelled import Labels, from_kernel_times
+from latpred.labels.neighbour import beside
 from latpred.workloads import child, itt, onnx_files
 from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
@@ -55,24 +56,31 @@ def label(
     input: Any = None,
     precision: str = "fp32",
     runs: int = 0,
+    neighbour: int = 0,
 ) -> Labels:
     """How `runtime` fuses `source`: the path of an ONNX file, a recipe ("timm:resnet50@224") or a Graph.
 
     "inductor" takes a recipe that PyTorch builds or a live module.
 
     runs: timed calls; 0: kernels without times. One thread.
+    neighbour: the percentage of its time in which a process on another core reads memory meanwhile.
     """
+    with beside(neighbour):
+        return _label(source, Setting(source, batch=batch, input=input, precision=precision), runtime, runs)
+
+
+def _label(source: Any, setting: Setting, runtime: str, runs: int) -> Labels:
     check_choice("runtime", runtime, list(LABELLERS))
     labeller = LABELLERS[runtime]
     if runs and not labeller.clock:
         raise InvalidArgumentError(f"runtime '{runtime}' is asked what it fuses, not for times: leave runs= out")
     if labeller.of_module is not None:
-        return labeller.of_module(Setting(source, batch=batch, input=input, precision=precision))
+        return labeller.of_module(setting)
     assert labeller.ask is not None
+    model = None
     with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
-        setting, model = Setting(source, batch=batch, input=input, precision=precision), None
         if onnx_path_or_none(source) is None:
-            graph = source if hasattr(source, "nodes") else graph_of(source, batch)
+            graph = source if hasattr(source, "nodes") else graph_of(source, setting.batch)
             model = standard_onnx.model_of(graph)
             setting = dataclasses.replace(setting, batch=graph.batch, input=None)
         file = onnx_files.prepare(setting, Path(folder), model)

@@ -67,8 +67,8 @@ def facts(fused: Sequence[NetworkLabels], timed: Sequence[NetworkLabels]) -> str
     second = (
         f"{len(rows)} rows of kernels of {len(rows.types)} types in {len(timed)} calls; the median noise of a kernel "
         f"is {100 * noise:.1f} %, and {100 * unsteady:.0f} % of kernels stayed above {100 * MAX_NOISE:.0f} %. Of "
-        f"the groups {100 * shared:.0f} % stand with the same operators and numbers in another network too; half of the "
-        f"kernels that stand more than once are within {100 * apart:.1f} % of the median of their equals."
+        f"the groups {100 * shared:.0f} % stand with the same operators and numbers in another network too; half of "
+        f"the kernels that stand more than once are within {100 * apart:.1f} % of the median of their equals."
     )
     return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in (first, second)) + "\n"
 
@@ -88,7 +88,8 @@ def repeated_kernels(timed: Sequence[NetworkLabels]) -> tuple[float, float]:
     equals: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for row in range(len(rows)):
         if nodes := tuple(node_keys[int(rows.network[row])][node] for node in rows.members(row)):
-            equals[(*nodes, rows.types[rows.type_id[row]])].append(row)
+            key = (*nodes, rows.types[rows.type_id[row]])
+            equals[key].append(row)
     shared, distances = [], [np.empty(0)]
     for some in equals.values():
         names = {timed[int(rows.network[row])].recipe.partition("@")[0].partition("?")[0] for row in some}
