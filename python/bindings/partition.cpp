@@ -1,6 +1,7 @@
 #include "latpred/partition.h"
 
 #include "bindings.h"
+#include "predict/mig.h"
 
 namespace py = pybind11;
 
@@ -28,6 +29,14 @@ void bind_partition(py::module_& module) {
   module.def(
       "mig_profiles", [](const std::string& device_name) { return mig_profiles(device(device_name)); },
       py::arg("device"), "MIG profiles of a device, smallest first; empty where it has none.");
+  module.def(
+      "pick_mig_profile",
+      [](const std::string& device_name, const std::string& rule, double memory_bytes, double upper_bytes) {
+        return pick_mig_profile(device(device_name), rule, {.total_bytes = memory_bytes},
+                                {.lower = memory_bytes, .upper = upper_bytes});
+      },
+      py::arg("device"), py::arg("rule"), py::arg("memory_bytes"), py::arg("upper_bytes"),
+      "The MIG profile that a mig_rule picks for a memory and the upper end of its interval; None: there is none.");
 }
 
 }  // namespace latpred
