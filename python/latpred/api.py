@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from latpred import _core, record
 from latpred._core import Graph
@@ -14,6 +14,7 @@ from latpred.calibration import Calibration
 from latpred.calibration import find as find_calibration
 from latpred.errors import InvalidArgumentError, MissingDependencyError, ModelFileError, UnsupportedOperatorError
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
+from latpred.host_device import NAME as HOST
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
 from latpred.request import check_flag, check_text, make_request
@@ -21,8 +22,11 @@ from latpred.tables import Column, Table, number_column, scaled, text_column
 
 if TYPE_CHECKING:
     from latpred._core import Session
+    from latpred.fusion.lilou import LearntFusionRow
     from latpred.training.learner import TrainableRow
     from latpred.training.trained import Trained
+
+    GraphNetworkAnswers: TypeAlias = Callable[[Sequence[Graph], dict[str, Any], Session], Sequence[Prediction]]
 
 Path = str | os.PathLike[str]
 
@@ -111,8 +115,9 @@ def predict(
         raise InvalidArgumentError(
             f"predict() needs exactly one of {', '.join(sources)}, got {' and '.join(given) or 'none'}"
         )
-    trained = _find_trained(predictor)
     asked = _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
+    network = _find_graph_network(asked["predictor"])
+    trained = None if network else _find_trained(asked["predictor"])
     request = make_request(**asked)
     if graph is not None:
         _check_graph(graph)
@@ -131,7 +136,11 @@ def predict(
     if trained is not None:
         (request,) = _trained_requests(trained, [graph], asked)
     answering = session()
-    prediction = Prediction(answering.predict(graph, request), graph, request, answering, used)
+    prediction = (
+        Prediction(answering.predict(graph, request), graph, request, answering, used)
+        if network is None
+        else network([graph], asked, answering)[0]
+    )
     record.add_predictions([prediction])
     return prediction
 
@@ -167,11 +176,12 @@ def predict_many(
     if wanted_batches is not None:
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
     used = find_calibration(calibration)
-    trained = _find_trained(predictor)
     asked = [
         _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
         for device in _as_list("devices", devices, str)
     ]
+    networks = [_find_graph_network(words["predictor"]) for words in asked]
+    trained = None if any(networks) else _find_trained(predictor)
     requests = [make_request(**words) for words in asked]
     threads = 0 if num_threads is None else _check_count("num_threads", num_threads)
 
@@ -190,17 +200,27 @@ def predict_many(
 
     graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
     answering = session()
+    if any(networks):
+        by_device = [
+            (network or _by_table)(graphs, words, answering) for network, words in zip(networks, asked, strict=True)
+        ]
+        return _recorded([answers[place] for place in range(len(graphs)) for answers in by_device])
     pairs = [(graph, request) for graph in graphs for request in requests]
     if trained is None:
         answers = answering.predict_many(graphs, requests, threads)
     else:
-        by_device = [_trained_requests(trained, graphs, words) for words in asked]
-        pairs = [(graph, given[place]) for place, graph in enumerate(graphs) for given in by_device]
+        given_by_device = [_trained_requests(trained, graphs, words) for words in asked]
+        pairs = [(graph, given[place]) for place, graph in enumerate(graphs) for given in given_by_device]
         answers = [answering.predict(graph, request) for graph, request in pairs]
-    predictions = [
-        Prediction(answer, graph, request, answering, used)
-        for answer, (graph, request) in zip(answers, pairs, strict=True)
-    ]
+    return _recorded(
+        [
+            Prediction(answer, graph, request, answering, used)
+            for answer, (graph, request) in zip(answers, pairs, strict=True)
+        ]
+    )
+
+
+def _recorded(predictions: list[Prediction]) -> PredictionTable:
     record.add_predictions(predictions)
     return PredictionTable(predictions)
 
@@ -275,7 +295,35 @@ def _asked(
 ) -> dict[str, Any]:
     """The arguments of make_request."""
     asked: dict[str, Any] = dict(locals())
+    if _is_learnt_by_default(asked):
+        return asked | {"predictor": "lilou"}
     return asked | {"predictor": None if predictor is None else os.fspath(predictor)}
+
+
+def _is_learnt_by_default(asked: dict[str, Any]) -> bool:
+    """Whether networks that learnt the runtime's fusion answer where no predictor is named."""
+    if asked["predictor"] is not None or asked["device"] != HOST or asked["runtime"] is None:
+        return False
+    from latpred.fusion import lilou
+
+    return lilou.is_default(asked)
+
+
+def _find_graph_network(predictor: str | None) -> GraphNetworkAnswers | None:
+    """What answers for predictor="lilou"."""
+    if predictor is None:
+        return None
+    from latpred.fusion import lilou
+
+    answers: dict[str, GraphNetworkAnswers] = {lilou.NAME: lilou.predict}
+    return answers.get(predictor)
+
+
+def _by_table(graphs: Sequence[Graph], asked: dict[str, Any], answering: Session) -> list[Prediction]:
+    """Answers by the compiled part's predictors."""
+    request = make_request(**asked)
+    calibration = asked["calibration"]
+    return [Prediction(answering.predict(graph, request), graph, request, answering, calibration) for graph in graphs]
 
 
 def _find_trained(predictor: Path | None) -> Trained | None:
@@ -426,12 +474,13 @@ def operators() -> Table[_core.Operator]:
     return Table(_core.operators(), _OPERATOR_COLUMNS, what="operator")
 
 
-def predictors() -> Table[_core.Predictor | TrainableRow]:
-    """What can answer: predictor=. First those for every network, then those that train() makes for feed-forward nets
-    on a processor."""
+def predictors() -> Table[_core.Predictor | LearntFusionRow | TrainableRow]:
+    """What can answer: predictor=. First those for every network, then the learnt pair for openvino on a processor,
+    then those that train() makes for feed-forward nets on a processor."""
+    from latpred.fusion import lilou
     from latpred.training.learner import TRAINABLE
 
-    return Table([*_core.predictors(), *TRAINABLE], _NAME_COLUMNS, what="predictor")
+    return Table([*_core.predictors(), lilou.ROW, *TRAINABLE], _NAME_COLUMNS, what="predictor")
 
 
 def runtimes() -> Table[_core.Runtime]:
