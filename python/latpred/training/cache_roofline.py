@@ -1,9 +1,9 @@
 """A roofline that knows caches: seconds = time per layer x layers + weight bytes of dense layers / bandwidth of the
-net's size + multiply-accumulates of convolutions / their rate.
+net's size + bytes of convolutions' images / their bandwidth + multiply-accumulates of convolutions / their rate.
 
 At batch 1 a dense layer reads each weight once, so that bytes decide; where a net's weights lie between two calls
-decides how fast. A convolution uses each weight at every pixel, so that arithmetic decides: on images of one size the
-two cannot be told apart, on those of other sizes bytes would answer wrongly.
+decides how fast. A convolution uses each weight at every pixel: its images, read and written, and its arithmetic
+decide. On images of one size bytes of its weights could not be told from arithmetic, and would be wrong on others.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ KIBI, MEBI = 2.0**10, 2.0**20
 # Where one bandwidth ends and the next begins, in bytes of the whole net: first- and second-level caches, the shared
 # last level of current servers, memory.
 EDGES = np.array([64 * KIBI, 1 * MEBI, 16 * MEBI, 32 * MEBI, 128 * MEBI])
+_OF_ALL = 2 + len(EDGES)  # terms: a layer's, and one for each band
+_OF_CONVOLUTIONS = 2
 _ROUNDS = 2000  # of coordinate descent; it stops when nothing moves
 _REWEIGHTINGS = 10  # towards the least absolute relative error
 _STILL = 1e-12
@@ -27,14 +29,15 @@ class CacheRoofline:
     """Non-negative terms that make the mean relative error small."""
 
     def __init__(self) -> None:
-        # Seconds per layer, then seconds per byte of each band; where it has seen convolutions, then per MAC of them.
-        self._terms = np.zeros(len(EDGES) + 2)
+        # Seconds per layer, then seconds per byte of each band; where it has seen convolutions, then per byte and per
+        # MAC of them.
+        self._terms = np.zeros(_OF_ALL)
 
     def fit_epoch(self, nets: Nets, latency_s: np.ndarray) -> float:
         """The whole fit; the mean relative error."""
         inputs = self._of_nets(nets) / latency_s[:, None]
-        if not inputs[:, -1].any():
-            inputs = inputs[:, :-1]
+        if not inputs[:, -_OF_CONVOLUTIONS:].any():
+            inputs = inputs[:, :-_OF_CONVOLUTIONS]
         weights = np.ones(len(nets))
         for _ in range(_REWEIGHTINGS):
             root = np.sqrt(weights)
@@ -51,18 +54,21 @@ class CacheRoofline:
         return np.asarray(self._of_layers(nets)[:, :, : len(self._terms)] @ self._terms)
 
     def _of_layers(self, nets: Nets) -> np.ndarray:
-        """[G, N, 2 + bands] one for a layer, a dense layer's bytes in the column of the net's band, a convolution's
-        MACs."""
+        """[G, N, 3 + bands] one for a layer, a dense layer's bytes in the column of the net's band, a convolution's
+        bytes of images and its MACs."""
         is_convolution = nets.positions[:, None] > 1
         band = np.searchsorted(EDGES, nets.weight_bytes(), side="right")
-        inputs = np.zeros((*nets.weights.shape, len(EDGES) + 3))
+        inputs = np.zeros((*nets.weights.shape, _OF_ALL + _OF_CONVOLUTIONS))
         inputs[:, :, 0] = nets.is_layer
         inputs[np.arange(len(nets)), :, 1 + band] = np.where(nets.is_layer & ~is_convolution, 4 * nets.weights, 0)
+        units = nets.units[:, 1:] + nets.units[:, :-1]
+        is_read = (nets.is_layer & is_convolution)[:, 1:]
+        inputs[:, 1:, -2] = np.where(is_read, 4 * units * nets.positions[:, None], 0)
         inputs[:, :, -1] = np.where(is_convolution, nets.macs, 0)
         return inputs
 
     def _of_nets(self, nets: Nets) -> np.ndarray:
-        """[G, 2 + bands] the sums over layers."""
+        """[G, 3 + bands] the sums over layers."""
         return np.asarray(self._of_layers(nets).sum(axis=1))
 
     def arrays(self) -> Arrays:
@@ -71,7 +77,10 @@ class CacheRoofline:
 
     def load_arrays(self, arrays: Arrays) -> None:
         """The same back."""
-        self._terms = arrays["terms"]
+        terms = arrays["terms"]
+        if len(terms) not in (_OF_ALL, _OF_ALL + _OF_CONVOLUTIONS):
+            raise ValueError(f"cache_roofline has {len(terms)} terms")
+        self._terms = terms
 
     state = arrays
     load_state = load_arrays
