@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +36,22 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it went before the call
         os._exit(1)
+
+
+def start_speaking(module: str, *arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Runs main of `module` with the descriptor of a socket before its arguments; and this end of that socket."""
+    connection, theirs = socket.socketpair()
+    # Modules are found where this process finds them, wherever it was started.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with theirs:
+        process = subprocess.Popen(  # noqa: S603 - this interpreter, and no words of anybody else's
+            [sys.executable, "-m", module, str(theirs.fileno()), *arguments],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # libraries talk; errors are still seen
+            env=environment,
+        )
+    return process, connection
 
 
 @dataclass(frozen=True)

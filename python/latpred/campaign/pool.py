@@ -8,12 +8,10 @@ import json
 import os
 import selectors
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from latpred.child_process import start_speaking
 from latpred.errors import InvalidArgumentError
 
 LOST = "lost"  # the kind of event that says a worker has gone
@@ -97,17 +95,7 @@ class _Process:
     """A worker and the socket to it."""
 
     def __init__(self, settings: Mapping[str, Any], cores: list[int]) -> None:
-        self.connection, theirs = socket.socketpair()
-        # Modules are found where this process finds them, wherever it was started.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, and no words of anybody else's
-                [sys.executable, "-m", "latpred.campaign.worker_process", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # libraries talk; errors are still seen
-                env=environment,
-            )
+        self._process, self.connection = start_speaking("latpred.campaign.worker_process")
         self._rest = b""
         self.send({"settings": settings, "cores": cores})
 

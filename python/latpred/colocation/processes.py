@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from latpred.child_process import start_speaking
 from latpred.errors import ProfilerError
 
 _BEFORE, _BESIDE, _AFTER = "alone before", "beside", "alone after"
@@ -27,16 +24,7 @@ class MemberProcess:
 
     def __init__(self, core: int) -> None:
         self.core = core
-        self._connection, theirs = socket.socketpair()
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, and no words of anybody else's
-                [sys.executable, "-m", "latpred.colocation.member_process", str(theirs.fileno()), str(core)],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # libraries talk; errors are still seen
-                env=environment,
-            )
+        self._process, self._connection = start_speaking("latpred.colocation.member_process", str(core))
         self._rest = b""
 
     def send(self, **request: Any) -> None:
