@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from latpred import _core
-from latpred.colocation import fits, table
+from latpred.colocation import table
 from latpred.colocation.combination import APPLICATIONS
-from latpred.colocation.fit import gpu_terms, left_out_predictions, read_graphs
+from latpred.colocation.fit import fit_terms, read_graphs
 from latpred.colocation.networks import graph_of
 from latpred.colocation.rows import (
     GROUPS,
@@ -29,24 +28,22 @@ from latpred.colocation.rows import (
     core_model,
     labelled,
 )
-from latpred.datasets import colocation as shared_gpus
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import colocation_gpus
 import colocation_slots as slots
 import docs_table
+from colocation_errors import BASELINES, LEAD, MEAN, NONE, OURS, SEED, Errors, Lead, errors_of, lead_of
 
 MARK = "benchmarks/accuracy/colocation.py"
 DATA = Path(__file__).resolve().parents[2] / "data" / "measurements"
 OWN, GRAPHS, GPUS = (DATA / name for name in ("colocation.parquet", "colocation_graphs.xz", "colocation_gpus.parquet"))
 ANSWERS = Path(__file__).resolve().parent / "colocation_dense.json"
 FOLDS = 5
-SEED = 0
-NONE, MEAN, LINE, DENSE, OURS, FLOOR = (
-    "no interference", "mean of the network", "linear regression (paper)", "dense network (paper)", "ours",
-    "measured again",
-)  # fmt: skip
-MIG_LIMIT = 0.03
+LINE, DENSE = "linear regression (paper)", "dense network (paper)"
+FLOOR, DRIFT = "measured again", "a perfect answer"
+COMBINATIONS, NETWORKS = "combinations left out", "networks left out"
 Answer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows trained on, rows asked for -> slow-downs
 
 
@@ -94,8 +91,8 @@ def splits_of(rows: Sequence[LabelledMember]) -> dict[str, list[np.ndarray]]:
     folds = np.array([fold_of[key] for key in keys])
     networks = [row.networks for row in rows]
     return {
-        "combinations left out": [folds == fold for fold in range(FOLDS)],
-        "networks left out": [np.array([name in found for found in networks]) for name in APPLICATIONS],
+        COMBINATIONS: [folds == fold for fold in range(FOLDS)],
+        NETWORKS: [np.array([name in found for found in networks]) for name in APPLICATIONS],
     }
 
 
@@ -129,9 +126,11 @@ def line(data: Set) -> Answer:
 
 def ours(data: Set) -> Answer:
     terms = np.array(data.terms)
+    groups = [frozenset(row.networks) for row in data.rows]
 
     def answer(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        found = _core.fit_interference(terms[train].tolist(), data.slow_downs[train].tolist())
+        seen = [groups[place] for place in np.flatnonzero(train)]
+        found = fit_terms(terms[train].tolist(), data.slow_downs[train].tolist(), seen)
         return 1 + terms[test] @ np.array(found)
 
     return answer
@@ -142,31 +141,28 @@ PREDICTORS: dict[str, Callable[[Set], Answer]] = {
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Errors:
-    """Of one predictor on rows that it did not see."""
-
-    slow_down: float  # mean |predicted - measured|
-    delay_ms: float
-    delay_share: float  # of the mean |degradation| of the same rows
-
-
-def errors_of(predicted: np.ndarray, slow_downs: np.ndarray, alone_s: np.ndarray) -> Errors:
-    error_s = np.abs(predicted - slow_downs) * alone_s
-    mean_s = np.mean(np.abs(slow_downs - 1) * alone_s)
-    return Errors(
-        float(np.abs(predicted - slow_downs).mean()), 1e3 * float(error_s.mean()), float(error_s.mean() / mean_s)
-    )
+def left_out(data: Set, answer: Answer, folds: Sequence[np.ndarray], counted: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Rows and what was predicted for them, over all folds: a row is tested once for each of its networks."""
+    tests = [test & counted for test in folds]
+    rows = np.concatenate([np.flatnonzero(own) for own in tests])
+    predicted = [answer(~test, own) for test, own in zip(folds, tests, strict=True) if own.any()]
+    return rows, np.concatenate(predicted)
 
 
-def evaluate(data: Set, answer: Answer, folds: Sequence[np.ndarray], counted: np.ndarray) -> Errors:
-    """Over all folds; rows of combinations of two networks are tested once for each that is left out."""
-    parts = []
-    for test in folds:
-        own = test & counted
-        if own.any():
-            parts.append((answer(~test, own), data.slow_downs[own], data.alone_s[own]))
-    return errors_of(*(np.concatenate([part[place] for part in parts]) for place in range(3)))
+def evaluate(data: Set, found: tuple[np.ndarray, ...]) -> Errors:
+    rows, predicted = found
+    return errors_of(predicted, data.slow_downs[rows], data.alone_s[rows])
+
+
+def leads(data: Set, group: str) -> dict[str, Lead]:
+    """Over each baseline, with networks left out."""
+    folds, counted = splits_of(data.rows)[NETWORKS], np.array([row.group == group for row in data.rows])
+    rows, own = left_out(data, ours(data), folds, counted)
+    keys = [data.rows[row].found.key for row in rows]
+    return {
+        name: lead_of(own, left_out(data, PREDICTORS[name](data), folds, counted)[1], data.slow_downs[rows], keys)
+        for name in BASELINES
+    }
 
 
 def repeat_errors(measured: table.Measured, group: str) -> Errors | None:
@@ -182,6 +178,13 @@ def repeat_errors(measured: table.Measured, group: str) -> Errors | None:
     return errors_of(b, a, np.array([row.alone_s for row, _ in pairs]))
 
 
+def noise_of_labels(data: Set, counted: np.ndarray) -> Errors:
+    """What an answer without error would have, by the two times alone: for three times with one spread, |beside - mean
+    of two| is sqrt(3) / 2 of |before - after| on average."""
+    drifts = np.sqrt(3) / 2 * np.array([row.drift for row in data.rows])[counted]
+    return errors_of(data.slow_downs[counted] + drifts, data.slow_downs[counted], data.alone_s[counted])
+
+
 def dense_errors(group: str, split: str) -> Errors | None:
     """Of the answers that --train kept."""
     if not ANSWERS.is_file():
@@ -190,34 +193,38 @@ def dense_errors(group: str, split: str) -> Errors | None:
     return None if found is None else Errors(**found)
 
 
-def cells(name: str, found: Sequence[Errors | None]) -> list[str]:
+def cells(name: str, found: Sequence[Errors | None], lead: str = "") -> list[str]:
     row = [name]
     for errors in found:
         row += ["", "", ""] if errors is None else [
             f"{errors.slow_down:.4f}", f"{errors.delay_ms:.3g}", f"{errors.delay_share:.0%}",
         ]  # fmt: skip
-    return row
+    return [*row, lead]
 
 
 HEADINGS = ("predictor", *(
-    f"{what}, {split}" for split in ("combinations left out", "networks left out")
+    f"{what}, {split}" for split in (COMBINATIONS, NETWORKS)
     for what in ("MAE of the slow-down", "MAE ms", "MAE / mean degradation")
-))  # fmt: skip
+), LEAD)  # fmt: skip
 
 
 def group_table(data: Set, measured: table.Measured, group: str) -> str:
     """Every predictor on the rows of a group, trained on the whole set's others."""
     counted = np.array([row.group == group for row in data.rows])
     splits = splits_of(data.rows)
+    ahead = leads(data, group)
     rows = []
     for name, make in PREDICTORS.items():
         if group == STREAMS and name == LINE:
             continue
         answer = make(data)
-        rows.append(cells(name, [evaluate(data, answer, folds, counted) for folds in splits.values()]))
+        errors = [evaluate(data, left_out(data, answer, folds, counted)) for folds in splits.values()]
+        rows.append(cells(name, errors, str(ahead.get(name, ""))))
         dense = [dense_errors(group, split) for split in splits]
         if name == LINE and any(dense):
             rows.append(cells(DENSE, dense))
+    noise = noise_of_labels(data, counted)
+    rows.append(cells(DRIFT, [noise, noise]))
     floor = repeat_errors(measured, group)
     rows += [] if floor is None else [cells(FLOOR, [floor, floor])]
     own = data.slow_downs[counted]
@@ -249,87 +256,9 @@ def own_tables() -> str:
     return "\n".join(text)
 
 
-def pair_errors(rows: pd.DataFrame, sharing: str) -> list[list[str]]:
-    """Of training jobs in pairs; a job is left out whatever its batch."""
-    slow_downs = (rows.beside_s / rows.alone_s).to_numpy()
-    names = rows.network.to_numpy()
-    terms = gpu_terms(rows, sharing)
-    groups = [frozenset(pair) for pair in zip(rows.network, rows.neighbour, strict=True)]
-    left_out = left_out_predictions(terms, slow_downs.tolist(), groups)
-    means = np.zeros(len(rows))
-    for name in set(names):
-        is_other = (names != name) & (rows.neighbour.to_numpy() != name)
-        means[names == name] = slow_downs[is_other].mean()
-    found = [(NONE, np.ones(len(rows))), (MEAN, means), (OURS, left_out)]
-    return [
-        [name, f"{np.abs(predicted - slow_downs).mean():.3f}", f"{np.abs(predicted / slow_downs - 1).mean():.1%}"]
-        for name, predicted in found
-    ]
-
-
-def mig_table(rows: pd.DataFrame) -> str:
-    """Neighbours on the other slices."""
-    learnt = fits.shipped().fit("mig", fits.GPU)
-    predicted = _core.slow_down(list(learnt.coefficients), gpu_terms(rows[:1], "mig")[0])
-    lines = []
-    for row in rows.itertuples(index=False):
-        found = row.beside_s / row.alone_s
-        lines.append([row.network, f"{found:.4f}", f"{predicted:.4f}", f"{predicted / found - 1:+.1%}"])
-    word = "within" if predicted - 1 <= MIG_LIMIT else "not within"
-    return (
-        f"Neighbours on the other six MIG slices of an {rows.device.iloc[0]} (MLPerf inference, TensorRT): predicted "
-        f"{predicted - 1:.1%} slower, {word} {MIG_LIMIT:.0%} of none.\n\n"
-        + docs_table.table(("network", "measured slow-down", "predicted", "error"), lines)
-    )
-
-
-def slice_table(rows: pd.DataFrame) -> str:
-    """Training jobs on slices, by what they use of the whole GPU."""
-    whole = rows[rows.partition == "7g.40gb"].set_index(["network", "batch"]).alone_s
-    part = rows[rows.partition != "7g.40gb"]
-    keys = list(zip(part.network, part.batch, strict=True))
-    is_known = np.array([key in whole.index for key in keys])
-    part = part[is_known]
-    measured = part.alone_s.to_numpy() / np.array(
-        [whole[key] for key, known in zip(keys, is_known, strict=True) if known]
-    )
-    shares = np.array([_core.partition(part.device.iloc[0], name).sm_share for name in part.partition])
-    predicted = {
-        "no slow-down": np.ones(len(part)),
-        "1 / share of the SMs": 1 / shares,
-        "SM use / share, at least 1": np.maximum(1, part.sm_share.to_numpy() / shares),
-    }
-    lines = [
-        [name, f"{np.abs(values - measured).mean():.2f}", f"{np.median(np.abs(values / measured - 1)):.0%}"]
-        for name, values in predicted.items()
-    ]
-    return (
-        f"Training jobs alone on a MIG slice of an A100 against the whole of it (MISO): {len(part)} rows, slow-down "
-        f"{np.median(measured):.2f} (median).\n\n"
-        + docs_table.table(("predictor", "MAE of the slow-down", "median error"), lines)
-    )
-
-
-def gpu_tables() -> str:
-    """Of public data."""
-    rows = pd.read_parquet(GPUS)
-    pairs = rows[rows.kind == shared_gpus.PAIR]
-    text = []
-    for (device, sharing), part in pairs.groupby(["device", "sharing"]):
-        values = part.beside_s / part.alone_s
-        text.append(
-            f"Pairs of training jobs on one {device} (gavel, read as {sharing}): {len(part)} labels, slow-down "
-            f"{values.mean():.2f} on average; jobs left out.\n\n"
-            + docs_table.table(("predictor", "MAE of the slow-down", "MAPE"), pair_errors(part, sharing))
-        )
-    text.append(mig_table(rows[rows.kind == shared_gpus.MIG_NEIGHBOURS]))
-    text.append(slice_table(rows[rows.kind == shared_gpus.SLICE]))
-    return "\n".join(text)
-
-
 def tables() -> str:
     """Everything as Markdown."""
-    return f"{own_tables()}\n{gpu_tables()}"
+    return f"{own_tables()}\n{colocation_gpus.tables(pd.read_parquet(GPUS))}"
 
 
 def train() -> None:
@@ -339,7 +268,7 @@ def train() -> None:
     for data in sets_of(table.read(OWN)):
         plain = np.array([row.group != STREAMS for row in data.rows])
         delays_s = data.alone_s * (data.slow_downs - 1)
-        folds = splits_of(data.rows)["combinations left out"]
+        folds = splits_of(data.rows)[COMBINATIONS]
         dev, rest = folds[0] & plain, ~folds[0] & ~folds[1] & plain
         depth, curve = slots.search_depth(data.features[rest], delays_s[rest], data.features[dev], delays_s[dev])
         curves[data.sharing] = {"depth": depth, "dev_mae_ms": [1e3 * value for value in curve]}

@@ -13,32 +13,20 @@ namespace latpred {
 
 void bind_colocation(py::module_& module) {
   py::class_<ResourceProfile>(module, "ResourceProfile", "What a network asks of its share of a device when alone.")
-      .def(py::init([](double latency_s, double busy_share, double sm_share, double compute_share, double memory_share,
-                       double footprint_bytes) {
-             return ResourceProfile{latency_s, busy_share, sm_share, compute_share, memory_share, footprint_bytes};
+      .def(py::init([](double latency_s, double busy_share, double sm_share, double memory_share) {
+             return ResourceProfile{latency_s, busy_share, sm_share, memory_share};
            }),
-           py::kw_only(), py::arg("latency_s"), py::arg("busy_share"), py::arg("sm_share"), py::arg("compute_share"),
-           py::arg("memory_share"), py::arg("footprint_bytes"))
+           py::kw_only(), py::arg("latency_s"), py::arg("busy_share"), py::arg("sm_share"), py::arg("memory_share"))
       .def_readonly("latency_s", &ResourceProfile::latency_s)
       .def_readonly("busy_share", &ResourceProfile::busy_share)
       .def_readonly("sm_share", &ResourceProfile::sm_share)
-      .def_readonly("compute_share", &ResourceProfile::compute_share)
-      .def_readonly("memory_share", &ResourceProfile::memory_share)
-      .def_readonly("footprint_bytes", &ResourceProfile::footprint_bytes);
+      .def_readonly("memory_share", &ResourceProfile::memory_share);
   module.def(
       "resource_profile",
       [](const Kernels& kernels, const Device& device, const std::string& part, double latency_s, double busy_s) {
         return resource_profile(kernels, device, partition(device, part), latency_s, busy_s);
       },
       py::arg("kernels"), py::arg("device"), py::arg("partition"), py::arg("latency_s"), py::arg("busy_s"));
-  module.def(
-      "one_core",
-      [](const Device& processor, double flops_per_s, double bandwidth_bytes_per_s) {
-        return std::make_shared<Device>(one_core(processor, flops_per_s, bandwidth_bytes_per_s));
-      },
-      py::arg("processor"), py::arg("flops_per_s"), py::arg("bandwidth_bytes_per_s"),
-      "One core of a processor as a device.");
-
   module.def(
       "core_times", [](const Kernels& kernels, const Device& core) { return core_times(kernels, core); },
       py::arg("kernels"), py::arg("core"),
@@ -61,11 +49,10 @@ void bind_colocation(py::module_& module) {
   module.def("sharing_modes", &sharing_modes, py::return_value_policy::reference, "All ways to share a device.");
   module.def(
       "interference",
-      [](const std::string& mode, const std::vector<ResourceProfile>& members, std::size_t target, double cache_bytes) {
-        return interference(sharing_mode(mode), members, target, cache_bytes);
+      [](const std::string& mode, const std::vector<ResourceProfile>& members, std::size_t target) {
+        return interference(sharing_mode(mode), members, target);
       },
-      py::arg("mode"), py::arg("members"), py::arg("target"), py::arg("cache_bytes") = 0.0,
-      "The terms of one member beside all others.");
+      py::arg("mode"), py::arg("members"), py::arg("target"), "The terms of one member beside all others.");
   module.def("slow_down", &slow_down, py::arg("coefficients"), py::arg("terms"), "1 + coefficients x terms.");
   module.def("fit_interference", &fit_interference, py::arg("terms"), py::arg("slow_downs"),
              "The non-negative coefficients with the smallest mean absolute error.");

@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'node_feature_sets', 'node_features', 'one_core', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch', 'with_speed']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'mig_profiles', 'node_feature_sets', 'node_features', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch', 'with_speed']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1454,16 +1454,10 @@ class ResourceProfile:
     """
     What a network asks of its share of a device when alone.
     """
-    def __init__(self, *, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_share: typing.SupportsFloat | typing.SupportsIndex, sm_share: typing.SupportsFloat | typing.SupportsIndex, compute_share: typing.SupportsFloat | typing.SupportsIndex, memory_share: typing.SupportsFloat | typing.SupportsIndex, footprint_bytes: typing.SupportsFloat | typing.SupportsIndex) -> None:
+    def __init__(self, *, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_share: typing.SupportsFloat | typing.SupportsIndex, sm_share: typing.SupportsFloat | typing.SupportsIndex, memory_share: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
     @property
     def busy_share(self) -> float:
-        ...
-    @property
-    def compute_share(self) -> float:
-        ...
-    @property
-    def footprint_bytes(self) -> float:
         ...
     @property
     def latency_s(self) -> float:
@@ -1952,7 +1946,7 @@ def host_facts() -> HostFacts:
     """
     This machine.
     """
-def interference(mode: str, members: collections.abc.Sequence[ResourceProfile], target: typing.SupportsInt | typing.SupportsIndex, cache_bytes: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> list[float]:
+def interference(mode: str, members: collections.abc.Sequence[ResourceProfile], target: typing.SupportsInt | typing.SupportsIndex) -> list[float]:
     """
     The terms of one member beside all others.
     """
@@ -1995,10 +1989,6 @@ def node_feature_sets() -> list[NodeFeatureSet]:
 def node_features(graph: Graph, set: str) -> NodeFeatures:
     """
     Nodes, edges and static features of a graph, as a graph neural network reads them.
-    """
-def one_core(processor: Device, flops_per_s: typing.SupportsFloat | typing.SupportsIndex, bandwidth_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex) -> Device:
-    """
-    One core of a processor as a device.
     """
 def operators() -> list[Operator]:
     """

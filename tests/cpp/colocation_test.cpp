@@ -7,24 +7,19 @@
 #include <random>
 
 #include "latpred/error.h"
+#include "latpred/host_reads.h"
 
 namespace latpred {
 namespace {
 
-ResourceProfile profile(double busy, double compute, double memory, double footprint = 0) {
-  return {.latency_s = 1e-3,
-          .busy_share = busy,
-          .sm_share = busy,
-          .compute_share = compute,
-          .memory_share = memory,
-          .footprint_bytes = footprint};
+ResourceProfile profile(double busy, double memory, double latency_s = 1e-3) {
+  return {.latency_s = latency_s, .busy_share = busy, .sm_share = busy, .memory_share = memory};
 }
 
-double term(std::string_view mode, std::string_view name, const std::vector<ResourceProfile>& members,
-            double cache_bytes = 0) {
+double term(std::string_view mode, std::string_view name, const std::vector<ResourceProfile>& members) {
   const SharingMode& row = sharing_mode(mode);
   for (std::size_t i = 0; i < row.terms.size(); ++i) {
-    if (row.terms[i].name == name) return interference(row, members, 0, cache_bytes)[i];
+    if (row.terms[i].name == name) return interference(row, members, 0)[i];
   }
   ADD_FAILURE() << mode << " has no term " << name;
   return std::numeric_limits<double>::quiet_NaN();
@@ -43,12 +38,10 @@ TEST(Colocation, ProfileIsOfTheKernels) {
   dense.repeat = 1;
   Kernels kernels;
   kernels.rows = {kernel, dense};
-  const Device core = one_core(host_device("some processor", 8, 1e9, 32e6), 1e9, 1e9);
+  const Device core = with_speed(host_device("one core", 1, 1e9, 32e6), 1e9, {{1e9, 1e9, 1e9}}, "");
   const ResourceProfile found = resource_profile(kernels, core, partition(core, ""), 0.1, 0.05);
   EXPECT_DOUBLE_EQ(found.busy_share, 0.5);
-  EXPECT_NEAR(found.compute_share, (2 * 2e6 + 2e6) / 1e9 / 0.1, 1e-12);
   EXPECT_NEAR(found.memory_share, (2 * 4e6 + 7e6) / 1e9 / 0.1, 1e-12);
-  EXPECT_DOUBLE_EQ(found.footprint_bytes, 5e6 + 4e6);
   EXPECT_GT(found.sm_share, 0);
   EXPECT_LE(found.sm_share, found.busy_share);
   const std::vector<double> times = core_times(kernels, core);
@@ -60,34 +53,29 @@ TEST(Colocation, ProfileIsOfTheKernels) {
   EXPECT_THROW((void)resource_profile(kernels, core, partition(core, ""), 0.1, 0.2), InvalidArgumentError);
 }
 
-TEST(Colocation, OneCoreIsOfAProcessor) {
-  EXPECT_THROW((void)one_core(device("A100"), 1e9, 1e9), InvalidArgumentError);
-  EXPECT_THROW((void)one_core(host_device("x", 2, 1e9, std::nullopt), 0, 1e9), InvalidArgumentError);
-}
-
 TEST(Colocation, TurnsAreFair) {
   const auto slow = [](std::vector<ResourceProfile> members) { return 1 + term("time_slicing", "turns", members); };
-  EXPECT_DOUBLE_EQ(slow({profile(1, 0, 0)}), 1);
-  EXPECT_DOUBLE_EQ(slow({profile(1, 0, 0), profile(1, 0, 0)}), 2);
-  EXPECT_DOUBLE_EQ(slow({profile(1, 0, 0), profile(1, 0, 0), profile(1, 0, 0)}), 3);
+  EXPECT_DOUBLE_EQ(slow({profile(1, 0)}), 1);
+  EXPECT_DOUBLE_EQ(slow({profile(1, 0), profile(1, 0)}), 2);
+  EXPECT_DOUBLE_EQ(slow({profile(1, 0), profile(1, 0), profile(1, 0)}), 3);
   // One that waits for its host half of the time leaves half of the device, and loses nothing itself.
-  EXPECT_DOUBLE_EQ(slow({profile(1, 0, 0), profile(0.5, 0, 0)}), 2);
-  EXPECT_DOUBLE_EQ(slow({profile(0.5, 0, 0), profile(1, 0, 0)}), 1);
-  EXPECT_DOUBLE_EQ(slow({profile(1, 0, 0), profile(0.2, 0, 0)}), 1 / 0.8);
-  EXPECT_DOUBLE_EQ(slow({profile(0.3, 0, 0), profile(0.3, 0, 0)}), 1);
-  EXPECT_NEAR(slow({profile(0.9, 0, 0), profile(0.1, 0, 0), profile(1, 0, 0)}), 0.9 / 0.45, 1e-12);
+  EXPECT_DOUBLE_EQ(slow({profile(1, 0), profile(0.5, 0)}), 2);
+  EXPECT_DOUBLE_EQ(slow({profile(0.5, 0), profile(1, 0)}), 1);
+  EXPECT_DOUBLE_EQ(slow({profile(1, 0), profile(0.2, 0)}), 1 / 0.8);
+  EXPECT_DOUBLE_EQ(slow({profile(0.3, 0), profile(0.3, 0)}), 1);
+  EXPECT_NEAR(slow({profile(0.9, 0), profile(0.1, 0), profile(1, 0)}), 0.9 / 0.45, 1e-12);
 }
 
-TEST(Colocation, NeighboursTakeCache) {
-  const ResourceProfile target = profile(1, 0.5, 0.4, 10e6);
-  EXPECT_DOUBLE_EQ(term("cores", "cache_loss", {target}, 32e6), 0);
-  // All fits beside each other; then half of the cache is lost, and the traffic of what was in it comes again.
-  EXPECT_DOUBLE_EQ(term("cores", "cache_loss", {target, profile(1, 0, 0, 10e6)}, 32e6), 0);
-  EXPECT_NEAR(term("cores", "cache_loss", {target, profile(1, 0, 0, 10e6)}, 10e6), 0.4 * 0.5, 1e-12);
-  // What never fitted has less to lose.
-  const ResourceProfile large = profile(1, 0.5, 0.4, 100e6);
-  EXPECT_NEAR(term("cores", "cache_loss", {large, profile(1, 0, 0, 100e6)}, 10e6), 0.4 * 0.05, 1e-12);
-  EXPECT_DOUBLE_EQ(term("cores", "cache_loss", {target, profile(1, 0, 0, 1e9)}, 0), 0);  // unknown
+TEST(Colocation, LongerCallsTakeMore) {
+  const auto turns = [](std::vector<ResourceProfile> members) { return term("time_slicing", "call_turns", members); };
+  const ResourceProfile target = profile(1, 0);
+  EXPECT_DOUBLE_EQ(turns({target, target}), 1);
+  EXPECT_DOUBLE_EQ(turns({target, target, target}), 2);
+  EXPECT_DOUBLE_EQ(turns({target, profile(1, 0, 3e-3)}), 1.5);
+  // Waiting for the host keeps no device.
+  EXPECT_DOUBLE_EQ(turns({target, profile(0.5, 0, 2e-3)}), 1);
+  EXPECT_DOUBLE_EQ(turns({target, profile(0, 0)}), 0);
+  EXPECT_DOUBLE_EQ(turns({profile(0, 0), profile(0, 0)}), 0);
 }
 
 TEST(Colocation, NoTermIsNegativeAndAloneIsZero) {
@@ -95,11 +83,10 @@ TEST(Colocation, NoTermIsNegativeAndAloneIsZero) {
   std::uniform_real_distribution<double> share(0, 1);
   for (int round = 0; round < 200; ++round) {
     std::vector<ResourceProfile> members;
-    for (int i = 0; i < 3; ++i)
-      members.push_back(profile(share(random), share(random), share(random), 1e9 * share(random)));
+    for (int i = 0; i < 3; ++i) members.push_back(profile(share(random), share(random), share(random)));
     for (const SharingMode& mode : sharing_modes()) {
-      for (const double value : interference(mode, members, 1, 32e6)) EXPECT_GE(value, 0) << mode.name;
-      for (const double value : interference(mode, {members[0]}, 0, 32e6)) EXPECT_EQ(value, 0) << mode.name;
+      for (const double value : interference(mode, members, 1)) EXPECT_GE(value, 0) << mode.name;
+      for (const double value : interference(mode, {members[0]}, 0)) EXPECT_EQ(value, 0) << mode.name;
     }
   }
 }
@@ -132,7 +119,7 @@ TEST(Colocation, RefusesWhatDoesNotMatch) {
   EXPECT_THROW((void)fit_interference({}, {}), InvalidArgumentError);
   EXPECT_THROW((void)fit_interference({{1}, {1, 2}}, {1, 1}), InvalidArgumentError);
   EXPECT_THROW((void)fit_interference({{1}}, {std::numeric_limits<double>::quiet_NaN()}), InvalidArgumentError);
-  EXPECT_THROW((void)interference(sharing_mode("mig"), {}, 0, 0), InvalidArgumentError);
+  EXPECT_THROW((void)interference(sharing_mode("mig"), {}, 0), InvalidArgumentError);
 }
 
 }  // namespace

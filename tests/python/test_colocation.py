@@ -11,7 +11,8 @@ import pytest
 from latpred import InvalidArgumentError, _core
 from latpred.colocation import combination, fits
 from latpred.colocation.combination import Combination, Member
-from latpred.colocation.fit import fit_gpus, left_out_predictions
+from latpred.colocation.fit import fit_gpus, fit_terms, left_out_predictions
+from latpred.colocation.jobs import Jobs
 
 CONVOLUTIONS, DENSE = "cnn:3-64-64-64?size=32", "fnn:1024-4096-1024"
 
@@ -161,19 +162,56 @@ def test_left_out_rows_do_not_teach():
     assert found == pytest.approx([1.1] * 4, abs=1e-3)
 
 
+JOB = {
+    "kind": "pair", "sharing": "time_slicing", "is_training": True, "batch": 1, "neighbour_batch": 1, "source": "x",
+    "licence": "MIT",
+}  # fmt: skip
+
+
+def job_rows(alone_s, beside, device="V100-SXM2-16GB"):
+    """A row for each pair of `beside`, whose jobs take `alone_s` alone."""
+    return [
+        JOB | {"device": device, "network": a, "neighbour": b, "alone_s": alone_s[a], "beside_s": alone_s[a] * factor}
+        for (a, b), factor in beside.items()
+    ]  # fmt: skip
+
+
 def test_gpu_fit_is_of_its_rows():
     pandas = pytest.importorskip("pandas")
-    row = {
-        "kind": "pair", "sharing": "time_slicing", "device": "some GPU", "is_training": True, "alone_s": 1.0,
-        "source": "x", "licence": "MIT",
-    }  # fmt: skip
-    rows = pandas.DataFrame(
-        [row | {"network": a, "neighbour": b, "beside_s": s} for a, b, s in
-         [("a", "b", 2.0), ("b", "a", 2.2), ("c", "a", 1.8), ("c", "b", 2.0)]]
-    )  # fmt: skip
-    found = fit_gpus(rows, "pair", "time_slicing")
-    assert _core.slow_down(list(found.coefficients), [1.0]) == pytest.approx(2.0, abs=0.02)
-    assert (found.is_training, found.devices, found.rows) == (True, ("some GPU",), 4)
+    alone_s = dict.fromkeys("abc", 1.0)
+    rows = job_rows(alone_s, {("a", "b"): 2.0, ("b", "a"): 2.2, ("c", "a"): 1.8, ("c", "b"): 2.0})
+    found = fit_gpus(pandas.DataFrame(rows), "pair", "time_slicing")
+    assert _core.slow_down(list(found.coefficients), [1.0, 1.0]) == pytest.approx(2.0, abs=0.02)
+    assert (found.is_training, found.devices, found.rows) == (True, ("V100-SXM2-16GB",), 4)
+
+
+def test_a_job_that_no_gpu_shortens_keeps_none_busy():
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        *job_rows({"host": 1.0, "gpu": 3.05, "alone": 1.0}, {("host", "gpu"): 1, ("gpu", "host"): 1}, "K80"),
+        *job_rows(
+            {"host": 1.0, "gpu": 1.0, "alone": 1.0},
+            {("host", "gpu"): 1, ("gpu", "host"): 1, ("alone", "gpu"): 1},
+            "P100-PCIe-16GB",
+        ),
+    ]
+    jobs = Jobs(pandas.DataFrame(rows))
+    assert jobs.busy_share("P100-PCIe-16GB", "host", 1) < 0.1
+    assert jobs.busy_share("P100-PCIe-16GB", "gpu", 1) == pytest.approx(1.0, abs=0.01)
+    assert jobs.busy_share("P100-PCIe-16GB", "alone", 1) == 1.0  # it ran on one GPU: unknown
+    host, gpu = (jobs.profile("P100-PCIe-16GB", name, 1) for name in ("host", "gpu"))
+    assert _core.interference("time_slicing", [gpu, host], 0)[1] < _core.interference("time_slicing", [host, gpu], 0)[1]
+
+
+def test_laws_are_averaged_unless_one_is_clearly_better():
+    chance = np.random.default_rng(1)
+    terms = chance.uniform(0.5, 1.0, (60, 2))
+    groups = [frozenset({str(place % 6)}) for place in range(60)]
+    clear = fit_terms(terms.tolist(), (1 + 0.5 * terms[:, 1]).tolist(), groups)
+    assert clear == pytest.approx([0, 0.5], abs=1e-3)
+    noise = (1.2 + chance.normal(0, 0.2, 60)).tolist()
+    unclear = fit_terms(terms.tolist(), noise, groups)
+    assert min(unclear) > 0
 
 
 def test_combinations_are_recipes():

@@ -13,29 +13,23 @@ namespace latpred {
 // What one network asks of its share of a device while nothing runs beside it. Shares are of its latency.
 struct ResourceProfile {
   double latency_s = 0;
-  double busy_share = 1;       // in which the device works for it: the rest it waits for its host
-  double sm_share = 1;         // of all multiprocessors x all of its latency: small kernels leave some of them idle
-  double compute_share = 0;    // that the arithmetic alone would take
-  double memory_share = 0;     // that the traffic alone would take
-  double footprint_bytes = 0;  // working_set_bytes: what a cache would hold
+  double busy_share = 1;    // in which the device works for it: the rest it waits for its host
+  double sm_share = 1;      // of all multiprocessors x all of its latency: small kernels leave some of them idle
+  double memory_share = 0;  // that the traffic alone would take
 };
 
 // `busy_s`: of the latency. Throws InvalidArgumentError for a device without peaks, and for times that are none.
 [[nodiscard]] ResourceProfile resource_profile(const Kernels& kernels, const Device& device, const Partition& partition,
                                                double latency_s, double busy_s);
 
-// One core of a processor as a device: what a network on one thread has. Its caches that cores share stay whole.
-[[nodiscard]] Device one_core(const Device& processor, double flops_per_s, double bandwidth_bytes_per_s);
-
-// What the latency on such a core is fitted to: seconds of dense arithmetic, of grouped convolutions, of traffic, and
-// the number of kernels.
+// What the latency on one core of a processor, as a device, is fitted to: seconds of dense arithmetic, of grouped
+// convolutions, of traffic, and the number of kernels.
 [[nodiscard]] std::vector<double> core_times(const Kernels& kernels, const Device& core);
 
 // A member of a co-location and what runs beside it.
 struct Situation {
   const ResourceProfile& target;
   const std::vector<ResourceProfile>& neighbours;
-  double cache_bytes = 0;  // that all of them share; 0: unknown, or none
 };
 
 // A number that grows with what the neighbours take away. Non-negative, 0 where nothing runs beside the target.
@@ -60,7 +54,7 @@ struct SharingMode {
 
 // [T] the terms of member `target` beside all others.
 [[nodiscard]] std::vector<double> interference(const SharingMode& mode, const std::vector<ResourceProfile>& members,
-                                               std::size_t target, double cache_bytes);
+                                               std::size_t target);
 // 1 + coefficients x terms; both [T].
 [[nodiscard]] double slow_down(const std::vector<double>& coefficients, const std::vector<double>& terms);
 // The non-negative coefficients [T] whose slow-downs are nearest to the measured ones [N] by the mean absolute error;

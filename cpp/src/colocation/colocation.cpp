@@ -6,7 +6,6 @@
 
 #include "latpred/error.h"
 #include "latpred/features.h"
-#include "latpred/host_reads.h"
 #include "latpred/text.h"
 
 namespace latpred {
@@ -46,11 +45,18 @@ double sm_parts(const Situation& at) {
   return fair_parts(at, [](const ResourceProfile& x) { return x.sm_share; });
 }
 
-double any_neighbour(const Situation& at) { return at.neighbours.empty() ? 0 : 1; }
-
-double compute_conflict(const Situation& at) {
-  return at.target.compute_share * sum_of(at.neighbours, [](const ResourceProfile& x) { return x.compute_share; });
+// As if whole calls took turns: each neighbour's busy seconds of a call over the mean of its and the target's. 1 for a
+// neighbour whose calls keep the device as long, at most 2.
+double call_turns(const Situation& at) {
+  const auto busy_s = [](const ResourceProfile& x) { return x.busy_share * x.latency_s; };
+  const double own_s = busy_s(at.target);
+  return sum_of(at.neighbours, [&](const ResourceProfile& x) {
+    const double both_s = own_s + busy_s(x);
+    return both_s > 0 ? 2 * busy_s(x) / both_s : 0;
+  });
 }
+
+double any_neighbour(const Situation& at) { return at.neighbours.empty() ? 0 : 1; }
 
 double memory_conflict(const Situation& at) {
   return at.target.memory_share * sum_of(at.neighbours, [](const ResourceProfile& x) { return x.memory_share; });
@@ -60,23 +66,13 @@ double memory_pressure(const Situation& at) {
   return sum_of(at.neighbours, [](const ResourceProfile& x) { return x.memory_share; });
 }
 
-// The target's traffic times the part of its cache that the neighbours would like to have.
-double cache_loss(const Situation& at) {
-  if (at.cache_bytes <= 0 || at.target.footprint_bytes <= 0) return 0;
-  const double wanted = sum_of(at.neighbours, [](const ResourceProfile& x) { return x.footprint_bytes; });
-  if (wanted <= 0) return 0;
-  const double held = std::min(at.target.footprint_bytes, at.cache_bytes);
-  const double kept = std::min(held, at.cache_bytes * at.target.footprint_bytes / (at.target.footprint_bytes + wanted));
-  return at.target.memory_share * (held - kept) / at.target.footprint_bytes;
-}
-
 constexpr InterferenceTerm kTurns{"turns", "equal parts of the device's time", &turns};
+constexpr InterferenceTerm kCallTurns{"call_turns", "the neighbours' part of the device where calls take turns",
+                                      &call_turns};
 constexpr InterferenceTerm kSmParts{"sm_parts", "equal parts of the multiprocessors' time", &sm_parts};
 constexpr InterferenceTerm kAnyNeighbour{"any_neighbour", "1 where anything runs beside it", &any_neighbour};
-constexpr InterferenceTerm kCompute{"compute_conflict", "its share of arithmetic x the neighbours'", &compute_conflict};
 constexpr InterferenceTerm kMemory{"memory_conflict", "its share of traffic x the neighbours'", &memory_conflict};
 constexpr InterferenceTerm kPressure{"memory_pressure", "the neighbours' share of traffic", &memory_pressure};
-constexpr InterferenceTerm kCache{"cache_loss", "its traffic x the part of its cache that it loses", &cache_loss};
 
 // Steps of coordinate descent and of re-weighting: the problems have less than ten unknowns, and converge long before.
 constexpr int kSweeps = 400;
@@ -127,28 +123,12 @@ ResourceProfile resource_profile(const Kernels& kernels, const Device& device, c
   for (const Kernel& kernel : kernels.rows) {
     const KernelPhysics physics = kernel_physics({kernel, device, partition});
     const auto times = static_cast<double>(kernel.repeat);
-    profile.compute_share += physics.compute_s * times / latency_s;
     profile.memory_share += physics.memory_s * times / latency_s;
     roofline_s += physics.roofline_s * times;
     filled_s += physics.roofline_s * times * physics.wave_efficiency;
   }
   profile.sm_share = roofline_s > 0 ? partition.sm_share * profile.busy_share * filled_s / roofline_s : 0;
-  profile.footprint_bytes = working_set_bytes(kernels);
   return profile;
-}
-
-Device one_core(const Device& processor, double flops_per_s, double bandwidth_bytes_per_s) {
-  if (processor.is_gpu || !(flops_per_s > 0) || !(bandwidth_bytes_per_s > 0)) {
-    throw InvalidArgumentError(concat("one core needs a processor and its speeds above 0, got '", processor.name, "', ",
-                                      flops_per_s, " FLOP/s and ", bandwidth_bytes_per_s, " B/s"));
-  }
-  Device core = processor;
-  core.sms = 1;
-  core.fp32_flops_per_s = flops_per_s;
-  core.bandwidth_bytes_per_s = bandwidth_bytes_per_s;
-  core.bandwidth_bytes_per_s_per_sm = {bandwidth_bytes_per_s, false};
-  core.sustained_share = {1.0, false};  // it was measured
-  return core;
 }
 
 std::vector<double> core_times(const Kernels& kernels, const Device& core) {
@@ -174,14 +154,19 @@ const std::vector<SharingMode>& sharing_modes() {
        false,
        true,
        false,
-       {kCompute, kMemory, kPressure, kCache}},
+       {kMemory, kPressure}},
       {"time_slicing",
        "processes take turns on the whole device: the default of GPUs, and of one core",
        true,
        true,
        true,
-       {kTurns}},
-      {"mps", "kernels of several processes run at the same time (CUDA MPS)", true, false, true, {kSmParts}},
+       {kTurns, kCallTurns}},
+      {"mps",
+       "kernels of several processes run at the same time (CUDA MPS)",
+       true,
+       false,
+       true,
+       {kSmParts, kCallTurns}},
       {"mig", "each process has a MIG slice of its own, with its own memory", true, false, false, {kAnyNeighbour}},
   };
   return rows;
@@ -197,7 +182,7 @@ const SharingMode& sharing_mode(std::string_view name) {
 }
 
 std::vector<double> interference(const SharingMode& mode, const std::vector<ResourceProfile>& members,
-                                 std::size_t target, double cache_bytes) {
+                                 std::size_t target) {
   if (target >= members.size()) {
     throw InvalidArgumentError(concat("member ", target, " of ", members.size(), " is asked for"));
   }
@@ -205,7 +190,7 @@ std::vector<double> interference(const SharingMode& mode, const std::vector<Reso
   neighbours.erase(neighbours.begin() + static_cast<std::ptrdiff_t>(target));
   std::vector<double> values;
   for (const InterferenceTerm& term : mode.terms) {
-    values.push_back(term.value({members[target], neighbours, cache_bytes}));
+    values.push_back(term.value({members[target], neighbours}));
   }
   return values;
 }

@@ -16,6 +16,7 @@ import numpy as np
 from latpred import _core
 from latpred.colocation import fits, table
 from latpred.colocation.fits import CPU, GPU, Fit, Learnt
+from latpred.colocation.jobs import Jobs, slice_terms
 from latpred.colocation.rows import LabelledMember, Profiles, core_model, labelled
 from latpred.datasets import colocation as shared_gpus
 from latpred.datasets.graph_cache import GraphCache, unpacked
@@ -24,27 +25,54 @@ from latpred.optional import need
 if TYPE_CHECKING:
     import pandas as pd
 
-# A training job: nothing is known of it but that it keeps its GPU busy.
-_BUSY = {"busy_share": 1.0, "sm_share": 1.0, "compute_share": 0.0, "memory_share": 0.0, "footprint_bytes": 0.0}
+
+Rows = Sequence[Sequence[float]]
+Groups = Sequence[frozenset[str]]  # the networks of each row's combination
 
 
-def left_out_predictions(
-    terms: Sequence[Sequence[float]], slow_downs: Sequence[float], groups: Sequence[frozenset[str]]
-) -> np.ndarray:
+def fit_terms(terms: Rows, slow_downs: Sequence[float], groups: Groups) -> list[float]:
+    """[T] The mean of the laws of one term each, unless one of them, or all terms fitted at once, is better on networks
+    that are left out of these rows, by more than the standard error of that difference. Terms of one way of sharing
+    grow together, and few or noisy labels do not tell them apart: the mean of the laws depends on them least."""
+    candidates = _laws(terms, slow_downs)
+    left_out = _left_out(groups)
+    if len(candidates) == 1 or len(left_out) < 2:
+        return candidates[0]
+    values, measured = np.array(terms), np.array(slow_downs)
+    errors = np.zeros((len(left_out), len(candidates)))
+    for place, own in enumerate(left_out):
+        laws = np.array(_laws(values[~own].tolist(), measured[~own].tolist()))
+        errors[place] = np.abs(1 + values[own] @ laws.T - measured[own][:, None]).sum(0)
+    gains = errors[:, :1] - errors  # over the mean of the laws, which comes first: 0 for itself
+    by_chance = gains.std(0, ddof=1) * np.sqrt(len(gains))
+    return candidates[int(np.argmax(gains.sum(0) - by_chance))]
+
+
+def _laws(terms: Rows, slow_downs: Sequence[float]) -> list[list[float]]:
+    """Coefficients of all terms: the mean of the laws of one term, each of them, and all terms fitted at once."""
+    count = len(terms[0])
+    if count == 1:
+        return [_core.fit_interference(terms, slow_downs)]
+    alone = np.diag([_core.fit_interference([[row[place]] for row in terms], slow_downs)[0] for place in range(count)])
+    return [alone.mean(0).tolist(), *alone.tolist(), _core.fit_interference(terms, slow_downs)]
+
+
+def _left_out(groups: Groups) -> list[np.ndarray]:
+    """For each network the rows [N] whose combinations have it, where that leaves any."""
+    found = [np.array([name in group for group in groups]) for name in sorted(frozenset().union(*groups))]
+    return [own for own in found if not own.all()]
+
+
+def left_out_predictions(terms: Rows, slow_downs: Sequence[float], groups: Groups) -> np.ndarray:
     """[N] One network at a time is left out with all its combinations; a row is predicted once for each of its
     networks, and the mean of those stands. NaN where a network is in all rows."""
     sums, counts = np.zeros(len(slow_downs)), np.zeros(len(slow_downs))
-    for name in sorted(set().union(*groups)):
-        own = np.array([name in group for group in groups])
-        if own.all():
-            continue
-        found = _core.fit_interference(
-            [row for row, is_own in zip(terms, own, strict=True) if not is_own],
-            [value for value, is_own in zip(slow_downs, own, strict=True) if not is_own],
-        )
-        for place in np.flatnonzero(own).tolist():
-            sums[place] += _core.slow_down(found, list(terms[place]))
-            counts[place] += 1
+    values, measured = np.array(terms), np.array(slow_downs)
+    for own in _left_out(groups):
+        seen = [group for group, is_own in zip(groups, own, strict=True) if not is_own]
+        found = fit_terms(values[~own].tolist(), measured[~own].tolist(), seen)
+        sums[own] += 1 + values[own] @ np.array(found)
+        counts[own] += 1
     with np.errstate(invalid="ignore"):
         return sums / counts
 
@@ -55,31 +83,27 @@ def fit_rows(rows: Sequence[LabelledMember], profiles: Profiles, sharing: str, m
     chosen = [(terms, row) for (way, terms), row in pairs if way == sharing]
     terms = [found for found, _ in chosen]
     slow_downs = [row.slow_down for _, row in chosen]
-    predicted = left_out_predictions(terms, slow_downs, [frozenset(row.networks) for _, row in chosen])
+    groups = [frozenset(row.networks) for _, row in chosen]
+    predicted = left_out_predictions(terms, slow_downs, groups)
     return Fit(
-        sharing, CPU, (machine,), False, tuple(_core.fit_interference(terms, slow_downs)),
+        sharing, CPU, (machine,), False, tuple(fit_terms(terms, slow_downs, groups)),
         fits.log_error(predicted, slow_downs), len(chosen), "measured here", licence,
     )  # fmt: skip
-
-
-def gpu_terms(rows: pd.DataFrame, sharing: str) -> list[list[float]]:
-    """Of pairs of jobs of which nothing is known, and of a slice beside others."""
-    job = _core.ResourceProfile(latency_s=1.0, **_BUSY)
-    return [_core.interference(sharing, [job, job], 0) for _ in range(len(rows))]
 
 
 def fit_gpus(rows: pd.DataFrame, kind: str, sharing: str) -> Fit:
     """Of the rows of one kind that share in this way."""
     own = rows[(rows.kind == kind) & (rows.sharing == sharing)]
     slow_downs = (own.beside_s / own.alone_s).tolist()
-    terms = gpu_terms(own, sharing)
+    is_pair = kind == shared_gpus.PAIR
+    terms = Jobs(rows[rows.kind == kind]).terms(own, sharing) if is_pair else slice_terms(own)
     groups = [frozenset(pair) for pair in zip(own.network, own.neighbour, strict=True)]
     predicted = left_out_predictions(terms, slow_downs, groups)
     # What all have beside them cannot be left out.
     is_known = np.isfinite(predicted)
     return Fit(
         sharing, GPU, tuple(sorted(set(own.device))), bool(own.is_training.any()),
-        tuple(_core.fit_interference(terms, slow_downs)),
+        tuple(fit_terms(terms, slow_downs, groups)),
         fits.log_error(predicted[is_known], np.array(slow_downs)[is_known]), len(own),
         ", ".join(sorted(set(own.source))), ", ".join(sorted(set(own.licence))),
     )  # fmt: skip

@@ -54,8 +54,9 @@ class CoreModel:
 
     def device(self) -> _core.Device:
         """One core."""
-        processor = _core.host_device("one core", 1, 1.0, self.cache_bytes)
-        return _core.one_core(processor, self.flops_per_s, self.bandwidth_bytes_per_s)
+        core = _core.host_device("one core", 1, 1.0, self.cache_bytes)
+        read = _core.HostRead(self.cache_bytes, self.bandwidth_bytes_per_s, self.bandwidth_bytes_per_s)
+        return _core.with_speed(core, self.flops_per_s, [read], "")
 
     def latency_s(self, kernels: _core.Kernels) -> float:
         """Alone on the core."""

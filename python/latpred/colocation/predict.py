@@ -66,10 +66,9 @@ def answer(
         ]
     learnt = fits.shipped()
     fit = learnt.fit(way, kind)
-    cache_bytes = learnt.core.cache_bytes if row is None else (row.l2_bytes or 0.0)
     name = HOST if row is None else row.name
     how, notes = _provenance(fit, name, learnt.core)
-    answers = [_answer(members, index, fit, cache_bytes, objectives[index], how, notes) for index in range(count)]
+    answers = [_answer(members, index, fit, objectives[index], how, notes) for index in range(count)]
     return CoLocation(answers, device=name, sharing=way, memory_fits=_memory_fits(members, row) if way != MIG else None)
 
 
@@ -228,13 +227,12 @@ def _answer(
     members: Sequence[_Alone],
     index: int,
     fit: Fit,
-    cache_bytes: float,
     slo_ms: float | None,
     how: str,
     notes: tuple[str, ...],
 ) -> CoLocatedMember:
     own = members[index]
-    terms = _core.interference(fit.sharing, [member.profile for member in members], index, cache_bytes)
+    terms = _core.interference(fit.sharing, [member.profile for member in members], index)
     factor = _core.slow_down(list(fit.coefficients), terms)
     # Nothing gets faster beside others.
     interval = (max(1.0, factor * math.exp(-fit.log_error)), factor * math.exp(fit.log_error))

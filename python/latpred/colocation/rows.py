@@ -52,8 +52,8 @@ class LabelledMember:
 
     @property
     def networks(self) -> set[str]:
-        """All of the combination."""
-        return {combination.network_of(member.recipe) for member in self.found.members}
+        """All of the combination; a stream is none."""
+        return {combination.network_of(member.recipe) for member in self.found.members if not member.is_stream}
 
     @property
     def group(self) -> str:

@@ -24,6 +24,8 @@ METADATA_KEY = b"latpred co-location"
 _PHASE_NAMES = dict(zip(processes.PHASES, ("before", "beside", "after"), strict=True))
 _CLOCKS = ("cpu_median_s", "wall_median_s", "wall_mean_s")
 LICENCE = "Apache-2.0"
+# A few turns of Linux's scheduler, which are 3 ms and more.
+_SHORT_CALL_S = 10e-3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,19 +103,27 @@ def read(path: Path) -> Measured:
 
 
 def with_labels(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds "alone_s", "beside_s", "slow_down" and "is_steady": by CPU time for a member that has its core for itself,
-    which no other load on the machine touches; by the mean of the wall clock for those that take turns. Steady: the two
-    times alone, before and after, are as near as a campaign's probes have to be."""
+    """Adds "alone_s", "beside_s", "slow_down", "drift" and "is_steady".
+
+    By CPU time for a member that has its core for itself, which no other load on the machine touches. By the wall clock
+    for those that take turns: its median, because the last call of the longest member is partly alone, after the others
+    have stopped, and is one of a few; its mean for calls so short that some of them lie within one turn. Drift: how far
+    the two times alone, before and after, are from each other; steady: no farther than a campaign's probes may be.
+    """
     shares = rows.shares_core.to_numpy()
+    is_short = rows.before_wall_mean_s.to_numpy() < _SHORT_CALL_S
 
     def label(phase: str) -> Any:
-        return np.where(shares, rows[f"{phase}_wall_mean_s"], rows[f"{phase}_cpu_median_s"])
+        wall = np.where(is_short, rows[f"{phase}_wall_mean_s"], rows[f"{phase}_wall_median_s"])
+        return np.where(shares, wall, rows[f"{phase}_cpu_median_s"])
 
     before, after = label("before"), label("after")
     alone = (before + after) / 2
+    drift = np.abs(before - after) / alone
     return rows.assign(
         alone_s=alone,
         beside_s=label("beside"),
         slow_down=label("beside") / alone,
-        is_steady=np.abs(before - after) / alone <= health.THRESHOLD,
+        drift=drift,
+        is_steady=drift <= health.THRESHOLD,
     )
