@@ -35,6 +35,14 @@ def test_the_page_shows_what_the_committed_files_say(dippm, data):
     assert docs_table.shown(page, dippm.MARK) == dippm.markdown(data, seeds=3) + dippm.dippm_mig.markdown()
 
 
+@pytest.mark.torch
+def test_the_page_shows_what_the_students_checkpoint_says(dippm):
+    pytest.importorskip("torch")
+    student = benchmark_module("accuracy.dippm_student")
+    page = (REPOSITORY / "docs" / "dippm.md").read_text(encoding="utf-8")
+    assert docs_table.shown(page, student.MARK) == student.markdown()
+
+
 def test_every_journal_is_of_these_rows(dippm, data):
     names = {fit.name for fit in dippm.plan(seeds=9)}
     for path in sorted((BENCHMARKS / "accuracy" / "dippm").glob("*.json")):
