@@ -116,6 +116,20 @@ def test_small_sets_are_fitted_and_shown(small_labels, tmp_path):
     assert shipped.stdout.count("bytes") == 2
 
 
+@pytest.mark.torch
+def test_the_page_shows_the_committed_results_and_ours_leads_in_the_mean(tmp_path):
+    pytest.importorskip("torch")
+    done = run("--json", tmp_path / "found.json")
+    assert done.stdout.strip() in (REPOSITORY / "docs" / "lilou.md").read_text()
+    for found in json.loads((tmp_path / "found.json").read_text()).values():
+        edges, latency = found["edges"], found["latency"]
+        assert edges["ours"]["accuracy"][0] > edges["rules"]["accuracy"][0]
+        ours = latency["ours, predicted groups"]["mape"][0]
+        others = [scores["mape"][0] for title, scores in latency.items() if not title.startswith("ours")]
+        assert len(others) >= 3
+        assert ours < min(others)
+
+
 def test_tensorrt_says_that_its_fusion_is_by_rules():
     assert predict(graph=small_network(), device="A100", runtime="tensorrt").fusion == "rules for tensorrt"
     assert predict(graph=small_network(), device="A100").fusion == "eager fuses nothing"
