@@ -14,6 +14,9 @@ from latpred import datasets
 from latpred.datasets import families
 from latpred.fusion import whole_graph
 
+pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
