@@ -23,6 +23,7 @@ from latpred.tables import Column, Table, number_column, scaled, text_column
 if TYPE_CHECKING:
     from latpred._core import Session
     from latpred.fusion.lilou import LearntFusionRow
+    from latpred.fusion.pmgns import GraphNetworkRow
     from latpred.training.learner import TrainableRow
     from latpred.training.trained import Trained
 
@@ -310,12 +311,12 @@ def _is_learnt_by_default(asked: dict[str, Any]) -> bool:
 
 
 def _find_graph_network(predictor: str | None) -> GraphNetworkAnswers | None:
-    """What answers for predictor="lilou"."""
+    """What answers for predictor="pmgns" and "lilou"."""
     if predictor is None:
         return None
-    from latpred.fusion import lilou
+    from latpred.fusion import lilou, pmgns
 
-    answers: dict[str, GraphNetworkAnswers] = {lilou.NAME: lilou.predict}
+    answers: dict[str, GraphNetworkAnswers] = {pmgns.NAME: pmgns.predict, lilou.NAME: lilou.predict}
     return answers.get(predictor)
 
 
@@ -474,13 +475,13 @@ def operators() -> Table[_core.Operator]:
     return Table(_core.operators(), _OPERATOR_COLUMNS, what="operator")
 
 
-def predictors() -> Table[_core.Predictor | LearntFusionRow | TrainableRow]:
+def predictors() -> Table[_core.Predictor | LearntFusionRow | GraphNetworkRow | TrainableRow]:
     """What can answer: predictor=. First those for every network, then the learnt pair for openvino on a processor,
-    then those that train() makes for feed-forward nets on a processor."""
-    from latpred.fusion import lilou
+    then a student for one device, then those that train() makes for feed-forward nets on a processor."""
+    from latpred.fusion import lilou, pmgns
     from latpred.training.learner import TRAINABLE
 
-    return Table([*_core.predictors(), lilou.ROW, *TRAINABLE], _NAME_COLUMNS, what="predictor")
+    return Table([*_core.predictors(), lilou.ROW, pmgns.ROW, *TRAINABLE], _NAME_COLUMNS, what="predictor")
 
 
 def runtimes() -> Table[_core.Runtime]:
