@@ -322,7 +322,7 @@ def markdown(data: families.Families, seeds: int) -> str:
         for found, recipe, title in order
         if found is not None
     )
-    if scored:
+    if len(scored) == len(RECIPES):
         ours = ", ".join(f"{title} {value:.1f}" for value, title, _ in scored)
         theirs = ", ".join(
             f"{RECIPES[recipe]} {values[2]}" for recipe, values in sorted(PAPER.items(), key=lambda item: item[1][2])
