@@ -296,6 +296,8 @@ def _asked(
 ) -> dict[str, Any]:
     """The arguments of make_request."""
     asked: dict[str, Any] = dict(locals())
+    if predictor is not None and not isinstance(predictor, (str, os.PathLike)):
+        raise InvalidArgumentError(f"predictor must be a name or the file of a trained one, got {predictor!r}")
     if _is_learnt_by_default(asked):
         return asked | {"predictor": "lilou"}
     return asked | {"predictor": None if predictor is None else os.fspath(predictor)}
@@ -330,8 +332,6 @@ def _by_table(graphs: Sequence[Graph], asked: dict[str, Any], answering: Session
 def _find_trained(predictor: Path | None) -> Trained | None:
     if predictor is None:
         return None
-    if not isinstance(predictor, (str, os.PathLike)):
-        raise InvalidArgumentError(f"predictor must be a name or the file of a trained one, got {predictor!r}")
     from latpred.training.use import find
 
     return find(predictor)
