@@ -216,7 +216,9 @@ TEST(GraphTrainer, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused([&] { (void)trainer.fit_epoch(graphs.table()); }), "all 1 epochs of this config are done");
   GraphTrainer other(small("fusion_edges", 1), graphs.sizes(), 2);
   EXPECT_EQ(refused([&] { other.load_state(trainer.state()); }), "the stored training has seed 1, this trainer 2");
-  GraphTrainer ours(small("fusion_edges_ours", 1), graphs.sizes(), 1);
+  GraphConfig config = small("fusion_edges", 1);
+  config.input_scale = "log";
+  GraphTrainer ours(config, graphs.sizes(), 1);
   EXPECT_NE(
       refused([&] { ours.load_state(trainer.state()); }).find("the stored training has input_scale 0, this one 1"),
       std::string::npos);

@@ -175,16 +175,9 @@ NamedArrays DenseTrainer::state() const {
 }
 
 void DenseTrainer::load_state(const NamedArrays& stored) {
-  for (const auto& [name, value] : config_numbers(config())) {
-    const double before = number_of(stored, kConfig + name);
-    if (before == value) continue;
-    throw InvalidArgumentError(concat("the stored training has ", name, " ", before, ", this config ", value,
-                                      " (choices count from 0): go on with the config that it began with"));
-  }
   State& state = *state_;
-  if (const std::uint64_t seed = whole_of(stored, "seed"); seed != state.seed) {
-    throw InvalidArgumentError(concat("the stored training has seed ", seed, ", this trainer ", state.seed));
-  }
+  check_same_training(stored, kConfig, config_numbers(config()));
+  check_same_seed(stored, state.seed);
   // All of it is looked at before any of it is taken.
   AlignedFloats first = state.first_moment;
   AlignedFloats second = state.second_moment;

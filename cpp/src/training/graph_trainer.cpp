@@ -291,21 +291,10 @@ NamedArrays GraphTrainer::state() const {
 }
 
 void GraphTrainer::load_state(const NamedArrays& stored) {
-  const auto check_same = [&](const std::string& prefix, const std::map<std::string, double>& numbers) {
-    for (const auto& [name, value] : numbers) {
-      const double before = number_of(stored, prefix + name);
-      // Without a schedule a training may be made longer.
-      if (before == value || (name == "epochs" && config().schedule == "constant")) continue;
-      throw InvalidArgumentError(concat("the stored training has ", name, " ", before, ", this one ", value,
-                                        " (choices count from 0): go on with what it began with"));
-    }
-  };
-  check_same(kConfig, config_numbers(config()));
-  check_same(kSizes, size_numbers(sizes()));
-  const std::uint64_t stored_seed = whole_of(stored, "seed");
-  if (stored_seed != seed()) {
-    throw InvalidArgumentError(concat("the stored training has seed ", stored_seed, ", this trainer ", seed()));
-  }
+  // Without a schedule a training may be made longer.
+  check_same_training(stored, kConfig, config_numbers(config()), config().schedule == "constant" ? "epochs" : "");
+  check_same_training(stored, kSizes, size_numbers(sizes()));
+  check_same_seed(stored, seed());
   const auto epochs = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
   const std::uint64_t table = whole_of(stored, "fingerprint");
   State& state = *state_;

@@ -5,6 +5,9 @@
 #include <random>
 #include <utility>
 
+#include "latpred/error.h"
+#include "latpred/text.h"
+
 namespace latpred {
 namespace {
 
@@ -23,6 +26,23 @@ std::vector<std::int64_t> order_of_epoch(std::int64_t count, std::uint64_t seed,
   std::iota(order.begin(), order.end(), std::int64_t{0});
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   return order;
+}
+
+void check_same_training(const NamedArrays& stored, std::string_view prefix,
+                         const std::map<std::string, double>& numbers, std::string_view may_differ) {
+  for (const auto& [name, value] : numbers) {
+    const double before = number_of(stored, concat(prefix, name));
+    if (before == value || name == may_differ) continue;
+    throw InvalidArgumentError(concat("the stored training has ", name, " ", before, ", this one ", value,
+                                      " (choices count from 0): go on with what it began with"));
+  }
+}
+
+void check_same_seed(const NamedArrays& stored, std::uint64_t seed) {
+  const std::uint64_t before = whole_of(stored, "seed");
+  if (before != seed) {
+    throw InvalidArgumentError(concat("the stored training has seed ", before, ", this trainer ", seed));
+  }
 }
 
 AdamStep adam_step(double rate, std::int64_t steps_done) {

@@ -295,17 +295,9 @@ NamedArrays TransformerTrainer::state() const {
 }
 
 void TransformerTrainer::load_state(const NamedArrays& stored) {
-  for (const auto& [name, value] : config_numbers(config())) {
-    const double before = number_of(stored, kConfig + name);
-    // Without a schedule a training may be made longer.
-    if (before == value || (name == "epochs" && config().schedule == "constant")) continue;
-    throw InvalidArgumentError(concat("the stored training has ", name, " ", before, ", this config ", value,
-                                      " (choices count from 0): go on with the config that it began with"));
-  }
-  const std::uint64_t stored_seed = whole_of(stored, "seed");
-  if (stored_seed != seed()) {
-    throw InvalidArgumentError(concat("the stored training has seed ", stored_seed, ", this trainer ", seed()));
-  }
+  // Without a schedule a training may be made longer.
+  check_same_training(stored, kConfig, config_numbers(config()), config().schedule == "constant" ? "epochs" : "");
+  check_same_seed(stored, seed());
   State& state = *state_;
   const TransformerLayout& layout = state.module->layout();
   // All of it is looked at before any of it is taken.
