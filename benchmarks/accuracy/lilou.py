@@ -31,7 +31,7 @@ from latpred.fusion.learning import fit_edges, fit_kernels, groups_of, pair_reci
 from lilou_baselines import rule_edges
 from lilou_data import FOLDS, SCHEMES, Data
 from lilou_fits import CONTESTANTS, Contestant, Job, OncePerGroup, edge_scores, fusible
-from lilou_scores import FIRST_TOLD, to_json
+from lilou_scores import DEVICE, FIRST_TOLD, to_json
 from lilou_tables import TRANSFER, tables
 
 MARK = "benchmarks/accuracy/lilou.py"
@@ -48,8 +48,23 @@ def read_results(path: Path) -> list[dict[str, Any]]:
     """A line for each fit; those of the labels that the last one was made on."""
     if not path.is_file():
         return []
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [_expanded(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if row["labels"] == rows[-1]["labels"]]
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """With each device's long name once."""
+    if "latency" not in row:
+        return row
+    devices = sorted({network[DEVICE] for network in row["latency"]})
+    told = [[*n[:DEVICE], devices.index(n[DEVICE]), *n[DEVICE + 1 :]] for n in row["latency"]]
+    return row | {"devices": devices, "latency": told}
+
+
+def _expanded(row: dict[str, Any]) -> dict[str, Any]:
+    for network in row.get("latency", ()):
+        network[DEVICE] = row["devices"][network[DEVICE]]
+    return row
 
 
 def jobs_of(only: Sequence[str], seeds: int, schemes: Sequence[str]) -> Iterable[tuple[Contestant, Job]]:
@@ -104,7 +119,8 @@ def append(path: Path, rows: Sequence[dict[str, Any]], row: dict[str, Any]) -> N
     """Writes `rows` and `row`, in place of an earlier one of that job; a reader never sees half a file."""
     kept = [*(other for other in rows if other["job"] != row["job"]), row]
     part = path.with_name(path.name + ".part")
-    part.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in kept), encoding="utf-8")
+    text = "".join(json.dumps(_short(one), separators=(",", ":")) + "\n" for one in kept)
+    part.write_text(text, encoding="utf-8")
     part.replace(path)
 
 

@@ -17,7 +17,7 @@ Score = dict[str, float]
 
 OURS = "ours"
 WHOLE = "whole"
-FIRST_TOLD = 6  # of a row of latencies: after recipe, family, size, batch, device, seconds
+DEVICE, FIRST_TOLD = 4, 6  # of a row of latencies: recipe, family, size, batch, device, seconds, what was predicted
 PREDICTED = "predicted groups"
 
 

@@ -12,6 +12,7 @@ from latpred.fusion.network import NO_KERNEL
 from lilou_data import FOLDS, SCHEMES
 from lilou_fits import CONTESTANTS, TOPS
 from lilou_scores import (
+    DEVICE,
     OURS,
     PREDICTED,
     ByContestant,
@@ -230,7 +231,7 @@ def scheme_text(fits: ByContestant, scheme: str) -> str:
             by_key_table(fits, "family", lambda n: n[1], scheme),
             by_key_table(fits, "image size (0: none)", lambda n: n[2], scheme),
             by_key_table(fits, "batch", lambda n: n[3], scheme),
-            by_key_table(fits, "device and state", lambda n: n[4], scheme),
+            by_key_table(fits, "device and state", lambda n: n[DEVICE], scheme),
             type_table(fits, scheme),
         ]
     return "\n".join(text)

@@ -305,22 +305,22 @@ def test_a_partition_and_its_predictor_are_kept():
 def test_rows_take_every_form(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    seconds = latpred.predict(RESNET50, batch=32, device="A100").latency_s * 1.3
-    plain = [{"path": str(RESNET50), "batch": 32, "seconds": seconds}]
-    frame = pandas.DataFrame([{"path": str(RESNET50), "batch": 32, "input": None, "latency_ms": seconds * 1e3}])
+    seconds = latpred.predict(RESNET50, batch=128, device="A100").latency_s * 1.3
+    plain = [{"path": str(RESNET50), "batch": 128, "seconds": seconds}]
+    frame = pandas.DataFrame([{"path": str(RESNET50), "batch": 128, "input": None, "latency_ms": seconds * 1e3}])
     (tmp_path / "resnet50.onnx").symlink_to(RESNET50)
-    relative = [{"path": "resnet50.onnx", "batch": 32, "seconds": seconds}]
+    relative = [{"path": "resnet50.onnx", "batch": 128, "seconds": seconds}]
     (tmp_path / "rows.json").write_text(json.dumps(relative))
     (tmp_path / "rows.jsonl").write_text(json.dumps(relative[0]) + "\n\n")
-    (tmp_path / "rows.csv").write_text(f"path, batch, input, seconds\nresnet50.onnx, 32, , {seconds}\n")
+    (tmp_path / "rows.csv").write_text(f"path, batch, input, seconds\nresnet50.onnx, 128, , {seconds}\n")
     pandas.DataFrame(relative).to_parquet(tmp_path / "rows.parquet")
-    graph = latpred.load(RESNET50, batch=32)
+    graph = latpred.load(RESNET50, batch=128)
     sources = [
         plain,
         frame,
-        [(RESNET50, 32, seconds)],
-        [(str(RESNET50), 32, "3,224,224", seconds)],
-        [(graph, 32, seconds)],
+        [(RESNET50, 128, seconds)],
+        [(str(RESNET50), 128, "3,224,224", seconds)],
+        [(graph, 128, seconds)],
         [{"graph": graph, "latency_s": seconds}],
         *sorted(tmp_path.glob("rows.*")),
     ]
