@@ -167,10 +167,8 @@ NamedArrays DenseTrainer::state() const {
   NamedArrays arrays = this->arrays();
   state_->network.store_values(state_->first_moment, kFirstMoment, arrays);
   state_->network.store_values(state_->second_moment, kSecondMoment, arrays);
-  for (const auto& [name, value] : config_numbers(config())) arrays[kConfig + name] = {{}, {value}};
-  arrays["seed"] = halves_of(state_->seed);
-  arrays["epochs_done"] = {{}, {static_cast<double>(epochs_done())}};
-  arrays["fingerprint"] = halves_of(state_->fingerprint.value_or(0));
+  store_numbers(kConfig, config_numbers(config()), arrays);
+  store_progress(state_->seed, {epochs_done(), state_->fingerprint}, arrays);
   return arrays;
 }
 
@@ -183,13 +181,12 @@ void DenseTrainer::load_state(const NamedArrays& stored) {
   AlignedFloats second = state.second_moment;
   state.network.restore_values(stored, kFirstMoment, first);
   state.network.restore_values(stored, kSecondMoment, second);
-  const auto epochs = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
-  const std::uint64_t table = whole_of(stored, "fingerprint");
+  const Progress progress = progress_of(stored);
   state.network.restore(stored);
   state.first_moment = std::move(first);
   state.second_moment = std::move(second);
-  state.epochs_done = epochs;
-  state.fingerprint = epochs > 0 ? std::optional(table) : std::nullopt;
+  state.epochs_done = progress.epochs_done;
+  state.fingerprint = progress.fingerprint;
   state.batch.reset();
 }
 

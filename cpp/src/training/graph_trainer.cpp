@@ -282,11 +282,9 @@ NamedArrays GraphTrainer::arrays() const { return state_->flat.arrays(); }
 NamedArrays GraphTrainer::state() const {
   NamedArrays arrays = this->arrays();
   state_->flat.store_moments(arrays);
-  for (const auto& [name, value] : config_numbers(config())) arrays[kConfig + name] = {{}, {value}};
-  for (const auto& [name, value] : size_numbers(sizes())) arrays[kSizes + name] = {{}, {value}};
-  arrays["seed"] = halves_of(seed());
-  arrays["epochs_done"] = {{}, {static_cast<double>(epochs_done())}};
-  arrays["fingerprint"] = halves_of(state_->fingerprint.value_or(0));
+  store_numbers(kConfig, config_numbers(config()), arrays);
+  store_numbers(kSizes, size_numbers(sizes()), arrays);
+  store_progress(seed(), {epochs_done(), state_->fingerprint}, arrays);
   return arrays;
 }
 
@@ -295,8 +293,7 @@ void GraphTrainer::load_state(const NamedArrays& stored) {
   check_same_training(stored, kConfig, config_numbers(config()), config().schedule == "constant" ? "epochs" : "");
   check_same_training(stored, kSizes, size_numbers(sizes()));
   check_same_seed(stored, seed());
-  const auto epochs = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
-  const std::uint64_t table = whole_of(stored, "fingerprint");
+  const Progress progress = progress_of(stored);
   State& state = *state_;
   with_short_errors([&] {
     FlatNetwork loaded(config(), sizes(), seed());  // all of it is looked at before any of it is taken
@@ -304,8 +301,8 @@ void GraphTrainer::load_state(const NamedArrays& stored) {
     loaded.load_moments(stored);
     state.flat.copy_from(loaded);
   });
-  state.epochs_done = epochs;
-  state.fingerprint = epochs > 0 ? std::optional(table) : std::nullopt;
+  state.epochs_done = progress.epochs_done;
+  state.fingerprint = progress.fingerprint;
 }
 
 const GraphConfig& GraphTrainer::config() const { return state_->config(); }

@@ -28,6 +28,22 @@ std::vector<std::int64_t> order_of_epoch(std::int64_t count, std::uint64_t seed,
   return order;
 }
 
+void store_numbers(std::string_view prefix, const std::map<std::string, double>& numbers, NamedArrays& stored) {
+  for (const auto& [name, value] : numbers) stored[concat(prefix, name)] = {{}, {value}};
+}
+
+void store_progress(std::uint64_t seed, const Progress& progress, NamedArrays& stored) {
+  stored["seed"] = halves_of(seed);
+  stored["epochs_done"] = {{}, {static_cast<double>(progress.epochs_done)}};
+  stored["fingerprint"] = halves_of(progress.fingerprint.value_or(0));
+}
+
+Progress progress_of(const NamedArrays& stored) {
+  const auto epochs_done = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
+  const std::uint64_t table = whole_of(stored, "fingerprint");
+  return {epochs_done, epochs_done > 0 ? std::optional(table) : std::nullopt};
+}
+
 void check_same_training(const NamedArrays& stored, std::string_view prefix,
                          const std::map<std::string, double>& numbers, std::string_view may_differ) {
   for (const auto& [name, value] : numbers) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,17 @@ namespace latpred {
 // The order in which an epoch goes through `count` graphs.
 [[nodiscard]] std::vector<std::int64_t> order_of_epoch(std::int64_t count, std::uint64_t seed,
                                                        std::int64_t epochs_done);
+
+// How far a training is.
+struct Progress {
+  std::int64_t epochs_done = 0;
+  std::optional<std::uint64_t> fingerprint;  // of the table that it is trained on
+};
+
+// Puts to a stored training what it began with, each number under `prefix` and its name, and how far it is.
+void store_numbers(std::string_view prefix, const std::map<std::string, double>& numbers, NamedArrays& stored);
+void store_progress(std::uint64_t seed, const Progress& progress, NamedArrays& stored);
+[[nodiscard]] Progress progress_of(const NamedArrays& stored);
 
 // Refuses a stored training whose numbers, stored under `prefix` and their name, are not these; but `may_differ`.
 void check_same_training(const NamedArrays& stored, std::string_view prefix,

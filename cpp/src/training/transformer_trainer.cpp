@@ -287,10 +287,8 @@ NamedArrays TransformerTrainer::state() const {
   const TransformerLayout& layout = state_->module->layout();
   store_values(layout, state_->first_moment.data(), kFirstMoment, arrays);
   store_values(layout, state_->second_moment.data(), kSecondMoment, arrays);
-  for (const auto& [name, value] : config_numbers(config())) arrays[kConfig + name] = {{}, {value}};
-  arrays["seed"] = halves_of(seed());
-  arrays["epochs_done"] = {{}, {static_cast<double>(epochs_done())}};
-  arrays["fingerprint"] = halves_of(state_->fingerprint.value_or(0));
+  store_numbers(kConfig, config_numbers(config()), arrays);
+  store_progress(seed(), {epochs_done(), state_->fingerprint}, arrays);
   return arrays;
 }
 
@@ -305,14 +303,13 @@ void TransformerTrainer::load_state(const NamedArrays& stored) {
   AlignedFloats second = state.second_moment;
   restore_values(stored, layout, kFirstMoment, first.data());
   restore_values(stored, layout, kSecondMoment, second.data());
-  const auto epochs = static_cast<std::int64_t>(number_of(stored, "epochs_done"));
-  const std::uint64_t table = whole_of(stored, "fingerprint");
+  const Progress progress = progress_of(stored);
   with_short_errors([&] { restore(stored, *state.module); });
   state.weights_changed();
   state.first_moment = std::move(first);
   state.second_moment = std::move(second);
-  state.epochs_done = epochs;
-  state.fingerprint = epochs > 0 ? std::optional(table) : std::nullopt;
+  state.epochs_done = progress.epochs_done;
+  state.fingerprint = progress.fingerprint;
 }
 
 const TransformerConfig& TransformerTrainer::config() const { return state_->config; }
