@@ -59,6 +59,9 @@ def add_parser(commands: Any) -> None:
     group.add_argument("--graphs", type=Path, nargs="+", default=[], metavar="FILE", help="recorded networks to take")
     group.add_argument("--batches", type=count, nargs="+", default=[1], metavar="N", help="default 1")
     group.add_argument("--out", type=Path, metavar="FILE", help="the .parquet file; its .journal is beside")
+    group.add_argument(
+        "--passes", type=count, default=1, metavar="N", help="over the list; the least time of each kernel stays"
+    )
     group.add_argument("--minutes", type=float, metavar="M", help="stop then; the table holds what is there")
     group.add_argument("--tu", type=Path, metavar="FOLDER", help="write the table as files of the TUDataset form too")
     parser.set_defaults(command=_label)
@@ -128,6 +131,7 @@ def _label_many(options: argparse.Namespace) -> None:
         options.precision,
         options.runs or 0,
         options.neighbour,
+        options.passes,
     )
     terminal = console()
     try:

@@ -13,7 +13,7 @@ from latpred import _core
 from latpred.cli import main
 from latpred.datasets import fusion, kernels, label_table
 from latpred.errors import InvalidArgumentError, ShapeError, UnsupportedOperatorError
-from latpred.labels import grouping, neighbour, standard_onnx, tu_dataset
+from latpred.labels import grouping, neighbour, runtimes, standard_onnx, tu_dataset
 from latpred.labels.labelled import LabelledKernel, Labels, edges_of, graph_node_of_each
 from latpred.labels.networks import Listed, at_size, read_list
 from latpred.labels.runtimes import graph_of
@@ -253,6 +253,20 @@ def test_a_table_gives_the_arrays_back(table):
     assert {operator.id: operator.name for operator in _core.operators()}[network.operator_ids[0]] == "conv"
 
 
+def test_the_least_of_two_times_stays():
+    first, again = row(), row()
+    first["kernel_ns"], again["kernel_ns"] = [1000, 2000, None, 7], [900, 2000, 5, None]
+    first["kernel_noise"], again["kernel_noise"] = [0.1, 0.2, None, 0.4], [0.5, 0.6, 0.7, None]
+    merged = label_table.with_least_times(first, again)
+    assert merged["kernel_ns"] == [900, 2000, 5, 7]
+    assert merged["kernel_noise"] == [0.5, 0.2, 0.7, 0.4]
+    assert {name: merged[name] for name in merged if "kernel_n" not in name} == {
+        name: first[name] for name in first if "kernel_n" not in name
+    }
+    with pytest.raises(InvalidArgumentError, match="another group"):
+        label_table.with_least_times(first, again | {"group": again["group"][::-1]})
+
+
 def test_counts_tell_what_repeats(table):
     counts = fusion.count(fusion.load(table))
     assert (counts.networks, counts.distinct_networks, counts.families) == (2, 1, 1)
@@ -346,6 +360,13 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(collect, "label", lambda *_, **__: pytest.fail("labelled again"))
     assert main(command) == 0
     assert out.read_bytes() == before
+    again, labels = [], runtimes.label
+    monkeypatch.setattr(collect, "label", lambda source, **options: again.append(source) or labels(source, **options))
+    assert main([*command, "--passes", "2"]) == 0
+    assert len(again) == 2  # not what has failed
+    assert out.read_bytes() == before
+    assert main([*command, "--passes", "2"]) == 0
+    assert len(again) == 2
     capsys.readouterr()
     assert main([*command, "--runs", "3"]) == 2
     assert "was begun with runs '0'" in capsys.readouterr().err

@@ -162,6 +162,21 @@ def test_the_drawing_has_a_box_for_each_kernel_and_a_line_for_each_edge():
     assert found.to_svg()._repr_svg_().startswith("<svg")
 
 
+def test_an_edge_is_drawn_beside_the_boxes_that_it_passes():
+    """residual_network behind one more node: what it adds comes from further above."""
+    net = latpred.GraphBuilder()
+    first = net.apply("sigmoid", net.input("x", (8, 16, 16)))
+    y = net.apply("relu", net.apply("conv", [first, net.parameter((8, 8, 3, 3))], pads=[1, 1, 1, 1]))
+    net.output(net.apply("add", [first, y]))
+    found = by_rules(net.build(1), runtime="eager")
+    root = ElementTree.fromstring(found.to_svg())
+    boxes = [box.find(f"{SVG}rect") for box in root.findall(f"{SVG}g")]
+    end = max(float(box.get("x")) + float(box.get("width")) for box in boxes)
+    bends = [float(path.get("d").split()[2].removeprefix("C")) for path in root.findall(f"{SVG}path")]
+    assert sum(bend > end for bend in bends) == 1
+    assert max(bends) < float(root.get("width"))
+
+
 def test_a_trace_has_every_kernel_one_after_another(tmp_path):
     found = by_rules(runtime="tensorrt")
     found.save(tmp_path / "trace.json")

@@ -121,6 +121,26 @@ def row_of(labels: Labels, *, recipe: str, family: str, precision: str, device_f
     }
 
 
+_TIMES = ("kernel_ns", "kernel_noise")
+
+
+def with_least_times(row: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """`row`, each kernel with the less of its time and that of the same network labelled `again`.
+
+    Raises InvalidArgumentError where anything but times differs: a runtime may choose other kernels the next time."""
+    for name in row:
+        if name not in _TIMES and row[name] != again[name]:
+            raise InvalidArgumentError(
+                f"'{row['recipe']}', batch {row['batch']}: labelled again it has another {name}; the first times stay"
+            )
+    times, noises = ([row[name], again[name]] for name in _TIMES)
+    best = [0 if other is None or (one is not None and one <= other) else 1 for one, other in zip(*times, strict=True)]
+    return row | {
+        name: [some[which][place] for place, which in enumerate(best)]
+        for name, some in zip(_TIMES, (times, noises), strict=True)
+    }
+
+
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """The rows as one Parquet file."""
     arrow = need("pyarrow", "data", "tables of labels")

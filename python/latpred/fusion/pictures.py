@@ -18,6 +18,7 @@ _US_PER_S = 1e6
 _BOX_WIDTH, _BOX_HEIGHT = 210, 44
 _GAP_X, _GAP_Y, _MARGIN = 24, 26, 16
 _HEADER = 28
+_LANE = 18  # beside the boxes, for edges that pass some
 _LETTER_WIDTH = 7  # of the headline
 _LETTERS = 32  # that fit into a box
 
@@ -84,10 +85,13 @@ def svg(graph: OptimizedGraph) -> Picture:
     widest = max((len(row) for row in rows), default=1)
     headline = graph.headline()
     boxes = widest * _BOX_WIDTH + (widest - 1) * _GAP_X
-    width = 2 * _MARGIN + max(boxes, _LETTER_WIDTH * len(headline))
+    width = 2 * _MARGIN + max(boxes + 2 * _LANE, _LETTER_WIDTH * len(headline))
     height = 2 * _MARGIN + _HEADER + len(rows) * (_BOX_HEIGHT + _GAP_Y)
     corner: dict[int, tuple[float, float]] = {}
+    level_of = {place: level for level, row in enumerate(rows) for place in row}
+    ends = []  # of each row, its right one
     for level, row in enumerate(rows):
+        ends.append((width + len(row) * (_BOX_WIDTH + _GAP_X) - _GAP_X) / 2)
         left = (width - len(row) * _BOX_WIDTH - (len(row) - 1) * _GAP_X) / 2
         for column, place in enumerate(row):
             corner[place] = (
@@ -99,7 +103,10 @@ def svg(graph: OptimizedGraph) -> Picture:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="Helvetica, Arial, sans-serif" font-size="12">',
         f'<text x="{_MARGIN}" y="{_MARGIN + 8}" font-weight="bold">{escape(headline)}</text>',
-        *(_line(corner[source], corner[target]) for source, target in graph.edges.T.tolist()),
+        *(
+            _line(corner[source], corner[target], max(ends[level_of[source] + 1 : level_of[target]], default=None))
+            for source, target in graph.edges.T.tolist()
+        ),
         *(_box(graph, place, corner[place], longest_s) for place in corner),
         "</svg>",
     ]
@@ -130,13 +137,21 @@ def _rows(graph: OptimizedGraph) -> list[list[int]]:
     return rows
 
 
-def _line(start: tuple[float, float], end: tuple[float, float]) -> str:
-    x, y = start[0] + _BOX_WIDTH / 2, start[1] + _BOX_HEIGHT
-    to_x, to_y = end[0] + _BOX_WIDTH / 2, end[1]
-    bend = min(60.0, abs(to_y - y) / 2)
+def _line(start: tuple[float, float], end: tuple[float, float], passes: float | None) -> str:
+    """From one box down to another; beside those of the rows between, whose right end is `passes`."""
+    if passes is None:
+        x, y = start[0] + _BOX_WIDTH / 2, start[1] + _BOX_HEIGHT
+        to_x, to_y = end[0] + _BOX_WIDTH / 2, end[1]
+        bend = min(60.0, abs(to_y - y) / 2)
+        bends = f"{x:.0f} {y + bend:.0f} {to_x:.0f} {to_y - bend:.0f}"
+    else:
+        x, y = start[0] + _BOX_WIDTH, start[1] + _BOX_HEIGHT / 2
+        to_x, to_y = end[0] + _BOX_WIDTH, end[1] + _BOX_HEIGHT / 2
+        # A curve goes three quarters of the way to where it is bent.
+        bend = max(x, to_x) + (max(passes, x, to_x) + _LANE - max(x, to_x)) / 0.75
+        bends = f"{bend:.0f} {y:.0f} {bend:.0f} {to_y:.0f}"
     return (
-        f'<path d="M{x:.0f} {y:.0f} C{x:.0f} {y + bend:.0f} {to_x:.0f} {to_y - bend:.0f} {to_x:.0f} {to_y:.0f}" '
-        'fill="none" stroke="#777777" stroke-opacity="0.6"/>'
+        f'<path d="M{x:.0f} {y:.0f} C{bends} {to_x:.0f} {to_y:.0f}" fill="none" stroke="#777777" stroke-opacity="0.6"/>'
     )
 
 
