@@ -25,20 +25,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import docs_table
 import numpy as np
-from latpred.datasets import fusion
+from latpred.datasets import fusion, kernels
+from latpred.datasets.label_table import NetworkLabels
 from latpred.fusion import GraphNetwork, graph_arrays
 from latpred.fusion.learning import fit_edges, fit_kernels, groups_of, pair_recipe
 from lilou_baselines import rule_edges
 from lilou_data import FOLDS, SCHEMES, Data
 from lilou_fits import CONTESTANTS, Contestant, Job, OncePerGroup, edge_scores, fusible
 from lilou_scores import DEVICE, FIRST_TOLD, to_json
-from lilou_tables import TRANSFER, tables
+from lilou_tables import LEARNT_THERE, TRANSFER, tables
 
 MARK = "benchmarks/accuracy/lilou.py"
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ROOT / "data" / "labels"
 RESULTS = Path(__file__).resolve().parent / "lilou.jsonl"
-OTHER_RUNTIMES = ("tensorrt", "fusion_onnxruntime")  # files of labels
+OTHER_RUNTIMES = ("tensorrt", "fusion_onnxruntime", "fusion_inductor")  # files of labels
+MIN_NETWORKS = 20  # to learn a runtime from
 SECONDS_PER_MINUTE = 60
 INTERVAL_PERCENT = 80  # of calls lie within the shipped pair's interval
 SHOWN_EVERY = 8  # of the networks that are shipped: their score stands beside each epoch
@@ -99,8 +101,22 @@ def train(options: argparse.Namespace) -> None:
         print(f"{job.name}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
+def learnt_there(networks: Sequence[NetworkLabels]) -> np.ndarray:
+    """[E] of all networks in order, each by a classifier that learnt the runtime from the other models' labels."""
+    data = Data(list(networks), kernels.rows_of([]))
+    fused: dict[int, np.ndarray] = {}
+    for fold in range(FOLDS):
+        part = data.part("model", fold)
+        training, validation, test = (data.labelled_at(some[0]) for some in (part.training, part.validation, part.test))
+        classifier = fit_edges(pair_recipe("ours"), training, validation)
+        counts = [network.edges.shape[1] for network in test]
+        told = fusible(classifier, graph_arrays.of_networks(test))
+        fused |= dict(zip(part.test[0], np.split(told, np.cumsum(counts)[:-1]), strict=True))
+    return np.concatenate([fused[place] for place in range(len(networks))])
+
+
 def transfer(labels: Path, edges: GraphNetwork, fingerprint: str) -> dict[str, Any]:
-    """How the classifier does where another runtime fused."""
+    """How the classifier does where another runtime fused, and one that learnt that runtime."""
     counts: dict[str, dict[str, Any]] = {}
     for name in OTHER_RUNTIMES:
         path = labels / f"{name}.parquet"
@@ -108,6 +124,8 @@ def transfer(labels: Path, edges: GraphNetwork, fingerprint: str) -> dict[str, A
             networks = fusion.load(path)
             graphs = graph_arrays.of_networks(networks)
             said = {"ours": fusible(edges, graphs), "rules": rule_edges(graphs)}
+            if len(networks) >= MIN_NETWORKS:
+                said[LEARNT_THERE] = learnt_there(networks)
             counts[networks[0].runtime] = {
                 who: [row[2:] for row in edge_scores(networks, fused)["networks"]] for who, fused in said.items()
             }
@@ -135,15 +153,14 @@ def ship(options: argparse.Namespace, results: Sequence[dict[str, Any]]) -> None
         sys.exit("the pair's interval comes from its own fits by model: --train --only ours --schemes model first")
     ratios = np.array([row[-1] / row[FIRST_TOLD - 1] for row in said])
     edges = fit_edges(pair, data.labelled, data.labelled[::SHOWN_EVERY], epochs=options.epochs)
-    groups = groups_of(data.rows, data.timed)
-    kernels = fit_kernels(pair, groups, groups_of(data.rows, data.timed[::SHOWN_EVERY]), epochs=options.epochs)
+    costs = fit_kernels(pair, groups_of(data.rows, data.timed, pair.in_network), None, epochs=options.epochs)
     runtime = f"{timed[0].runtime} {timed[0].runtime_version}"
     edges.trained_on |= {
         "runtime": runtime,
         "networks": len(data.labelled),
         "operators": sorted({name for network in data.labelled for name in network.operators}),
     }
-    kernels.trained_on |= {
+    costs.trained_on |= {
         "runtime": runtime,
         "networks": len(data.timed),
         "device": device,
@@ -151,7 +168,7 @@ def ship(options: argparse.Namespace, results: Sequence[dict[str, Any]]) -> None
         "log_half_width": float(np.percentile(np.abs(np.log(ratios)), INTERVAL_PERCENT)),
     }
     append(options.results, results, transfer(options.labels, edges, data.fingerprint))
-    for name, network in (("edges", edges), ("kernels", kernels)):
+    for name, network in (("edges", edges), ("kernels", costs)):
         path = options.ship / f"lilou_{name}.safetensors"
         network.save(path)
         print(f"{path.name}: {path.stat().st_size} bytes")

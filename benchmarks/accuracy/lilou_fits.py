@@ -45,18 +45,18 @@ class Job:
 class OncePerGroup:
     """Asks about equal groups once."""
 
-    def __init__(self, keys: dict[tuple[int, bytes], str]) -> None:
+    def __init__(self, keys: dict[tuple[int, bytes, bool], str]) -> None:
         self._keys = keys  # kept from fit to fit: hashing is slow
 
-    def distinct(self, groups: Sequence[Group]) -> tuple[list[Group], np.ndarray]:
-        """Groups that differ, and the place of each of `groups` among them."""
+    def distinct(self, groups: Sequence[Group], in_network: bool = False) -> tuple[list[Group], np.ndarray]:
+        """Groups that differ, and the place of each of `groups` among them. in_network: also by their networks."""
         place_of: dict[str, int] = {}
         kept: list[Group] = []
         places = []
         for network, members in groups:
-            cached = (id(network), members.tobytes())
+            cached = (id(network), members.tobytes(), in_network)
             if cached not in self._keys:
-                self._keys[cached] = group_key(network, members)
+                self._keys[cached] = group_key(network, members, in_network)
             key = self._keys[cached]
             if key not in place_of:
                 place_of[key] = len(kept)
@@ -132,7 +132,13 @@ def kernel_scores(
 
 
 def score_groups(
-    data: Data, part: Part, once: OncePerGroup, fused: np.ndarray | None, times: Times, types: Types | None
+    data: Data,
+    part: Part,
+    once: OncePerGroup,
+    fused: np.ndarray | None,
+    times: Times,
+    types: Types | None,
+    in_network: bool = False,
 ) -> dict[str, Any]:
     """Latencies with true groups and with those that `fused` edges make, and kernels."""
     places = part.test[1]
@@ -140,7 +146,7 @@ def score_groups(
     true_groups = [(network, group.members) for place, network in zip(places, networks, strict=True)
                    for group in data.groups[place]]  # fmt: skip
     counts = [len(data.groups[place]) for place in places]
-    distinct, index = once.distinct(true_groups)
+    distinct, index = once.distinct(true_groups, in_network)
     seconds = times(distinct)[index]
     ranked = types(distinct) if types is not None else [[] for _ in distinct]
 
@@ -152,7 +158,7 @@ def score_groups(
         begins = np.cumsum([0, *(network.edges.shape[1] for network in networks)])
         told = [groups_from(network, fused[begin:end])
                 for network, begin, end in zip(networks, begins[:-1], begins[1:], strict=True)]  # fmt: skip
-        distinct_told, places_told = once.distinct([group for groups in told for group in groups])
+        distinct_told, places_told = once.distinct([group for groups in told for group in groups], in_network)
         columns["predicted groups"] = sums(times(distinct_told)[places_told], [len(groups) for groups in told])
     return {
         "columns": list(columns),
@@ -176,8 +182,9 @@ def pair_job(
         pair, data.labelled_at(part.training[0]), data.labelled_at(part.validation[0]), seed=job.seed, epochs=epochs
     )
     edges_done = time.process_time()
-    training, validation = (groups_of(data.rows, places) for places in (part.training[1], part.validation[1]))
-    kernels = fit_kernels(pair, training, validation, seed=job.seed, epochs=epochs)
+    networks = part.training[1] if pair.validates_kernels else part.training[1] + part.validation[1]
+    training, validation = (groups_of(data.rows, some, pair.in_network) for some in (networks, part.validation[1]))
+    kernels = fit_kernels(pair, training, validation if pair.validates_kernels else None, seed=job.seed, epochs=epochs)
     kernels_done = time.process_time()
     kept += [edges, kernels]
 
@@ -195,7 +202,9 @@ def pair_job(
         "epochs": {"edges": edges.config.epochs, "kernels": kernels.config.epochs},
         "edges": edge_scores(test, fusible(edges, graph_arrays.of_networks(test))),
     }
-    return result | score_groups(data, part, once, fusible(edges, graph_arrays.of_networks(timed)), times, types)
+    return result | score_groups(
+        data, part, once, fusible(edges, graph_arrays.of_networks(timed)), times, types, pair.in_network
+    )
 
 
 def rules_job(

@@ -93,6 +93,9 @@ def _line(rows: pd.DataFrame, situation: str, group: str, predictor: str) -> dic
     line |= {name: float(errors[name].mean()) for name in FIELDS}
     if predictor == "pred":
         line["spread_percent"] = float(errors.mape_percent.std()) if len(errors) > 1 else None
+        if len(errors) > 1:
+            together = conformal.ensemble(rows)
+            line["ensemble_percent"] = summarise(together[predictor].to_numpy(), together.value.to_numpy()).mape_percent
         is_of_chips = situation == CHIP and group == ALL
         line |= _coverage(rows.drop_duplicates(["what", "id"]), "what" if is_of_chips else "family")
     return line

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from latpred.cli_output import add_json_option, console, count, print_table
+from latpred.cli_request import add_network, add_request, network_arguments, request_arguments
 
 _SHOWN = 40
 
 
 def add_parser(commands: Any) -> None:
     """Adds "fuse" to what add_subparsers gave."""
-    from latpred.cli import add_network, add_request
-
     parser = commands.add_parser(
         "fuse",
         help="show which nodes a runtime computes in one kernel, and what that saves",
@@ -43,7 +42,6 @@ def add_parser(commands: Any) -> None:
 
 def _fuse(options: argparse.Namespace) -> None:
     from latpred import api
-    from latpred.cli import network_arguments, request_arguments
 
     network, request = network_arguments(options), request_arguments(options)
     found = api.predict(**network, **request).optimized

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
 from latpred.cli_progress import progress
+from latpred.cli_request import parse_input_words
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def _label(options: argparse.Namespace) -> None:
         return
     if options.network is None:
         raise InvalidArgumentError("say a network, or --recipes FILE for a data set")
-    from latpred.cli import parse_input_words
     from latpred.labels import label
 
     labels = label(
@@ -169,7 +169,6 @@ def facts(networks: list[NetworkLabels]) -> list[tuple[str, str]]:
 
 
 def _label_engine(options: argparse.Namespace) -> None:
-    from latpred.cli import parse_input_words
     from latpred.labels import tensorrt
     from latpred.labels.engine_labels import label_engine
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from latpred.cli_request import add_network, add_request, network_arguments, request_arguments
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Adds "plot" to what add_subparsers gave."""
-    from latpred.cli import add_network, add_request
-
     parser = commands.add_parser(
         "plot",
         help="draw a prediction: over parts of the device, under the roofline, over the batch",
@@ -29,8 +28,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _plot(options: argparse.Namespace) -> None:
-    from latpred.cli import network_arguments, request_arguments
-
     draw, _ = _PLOTS[options.what]
     figure = draw(network_arguments(options), request_arguments(options))
     try:

@@ -5,7 +5,8 @@ import sys
 import latpred
 import pytest
 from example_networks import RESNET50
-from latpred.cli import main, parse_input_words
+from latpred.cli import main
+from latpred.cli_request import parse_input_words
 
 FILE = str(RESNET50)
 

@@ -186,6 +186,17 @@ def test_missing_targets_do_not_teach():
     assert trainer.loss(moved) == before
 
 
+def test_without_a_validation_the_last_weights_stay():
+    graphs = random_graphs(60, True, 1)
+    config = fusion.recipe("fusion_edges", width=16, dense_width=16, epochs=3, batch_graphs=8)
+    found = train(config, fusion.sizes_of(graphs, OPERATORS), graphs, None, seed=3)
+    trainer = make_trainer("fusion_edges", graphs, seed=3, epochs=3)
+    for _ in range(3):
+        trainer.fit_epoch(graphs)
+    for name, values in trainer.arrays().items():
+        np.testing.assert_array_equal(found.arrays[name], values)
+
+
 def test_the_paper_keeps_the_best_epoch_and_goes_on_where_it_stopped(tmp_path):
     graphs, validation = random_graphs(60, True, 1), random_graphs(20, True, 2)
     config = fusion.recipe("fusion_edges", width=16, epochs=6)

@@ -70,6 +70,21 @@ def test_what_nodes_hand_to_each_other_does_not_cross():
         inputs.derive("in contest", whole)
 
 
+def test_a_kernel_knows_the_network_that_it_stands_in():
+    class Network:
+        operator_ids = residual_block()["operators"]
+        features, edges = residual_block()["nodes"], residual_block()["edges"]
+
+    groups = [(Network(), np.array([0])), (Network(), np.array([1, 2, 3]))]
+    graphs = graph_arrays.of_groups(groups)
+    assert graphs["networks"].tolist() == [[4, 800, 200, 120, 12e6 + 400]] * 2
+    plain, known = (inputs.derive(name, graphs) for name in ("with bounds", inputs.IN_A_NETWORK))
+    assert "networks" not in plain, "no network is given what it does not read"
+    assert known["columns"].shape[1] == plain["columns"].shape[1] + 5
+    np.testing.assert_array_equal(known["columns"][:, -5:], graphs["networks"])
+    np.testing.assert_array_equal(known["bases"], plain["bases"])
+
+
 @pytest.fixture(scope="module")
 def small_labels(tmp_path_factory):
     """One call of each family whose kernels were timed, small ones first, and a few more networks."""

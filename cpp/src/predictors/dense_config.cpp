@@ -3,7 +3,8 @@
 #include <array>
 
 #include "predictors/config_checks.h"
-#include "predictors/transformer_config.h"
+#include "predictors/loss.h"
+#include "predictors/schedule.h"
 
 namespace latpred {
 namespace {

@@ -8,7 +8,7 @@
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/config_checks.h"
-#include "predictors/transformer_config.h"
+#include "predictors/schedule.h"
 
 namespace latpred {
 namespace {
@@ -74,7 +74,7 @@ const std::array<GraphConfig, 9>& configs() {
        .input_scale = "log",
        .scale = "log",
        .loss = "l1",
-       .learning_rate = 3e-3,
+       .learning_rate = 1e-3,
        .batch_graphs = 256,
        .epochs = 100},
       dippm("pmgns", "sage", kDippmLayers),

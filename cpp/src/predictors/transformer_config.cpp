@@ -1,15 +1,14 @@
 #include "predictors/transformer_config.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/config_checks.h"
-#include "predictors/one_cycle.h"
+#include "predictors/loss.h"
 #include "predictors/packed_kernels.h"
+#include "predictors/schedule.h"
 
 namespace latpred {
 namespace {
@@ -29,27 +28,6 @@ const std::array<TransformerConfig, 2> kConfigs{{
      .epochs = 60},
 }};
 
-constexpr std::array<LossRow, 3> kLosses{{
-    {"mse", [](double residual, double) { return residual * residual; },
-     [](double residual, double) { return 2 * residual; }},
-    {"l1", [](double residual, double) { return std::abs(residual); },
-     [](double residual, double) { return residual > 0   ? 1.0
-                                          : residual < 0 ? -1.0
-                                                         : 0.0; }},
-    // Over delta, so that it is l1 far out.
-    {"huber",
-     [](double residual, double delta) {
-       const double size = std::abs(residual);
-       return size < delta ? size * size / (2 * delta) : size - delta / 2;
-     },
-     [](double residual, double delta) { return std::clamp(residual / delta, -1.0, 1.0); }},
-}};
-
-constexpr std::array<ScheduleRow, 2> kSchedules{{
-    {"constant", [](double) { return 1.0; }},
-    {"one_cycle", &one_cycle_rate},
-}};
-
 const std::vector<std::string> kPositions{"learned", "sinusoidal"};
 const std::vector<std::string> kScales{"standard", "log"};
 
@@ -66,14 +44,6 @@ const TransformerConfig& transformer_config(const std::string& name) {
 }
 
 std::vector<std::string> transformer_config_names() { return names_of(kConfigs); }
-
-std::vector<std::string> loss_names() { return names_of(kLosses); }
-
-std::vector<std::string> schedule_names() { return names_of(kSchedules); }
-
-const LossRow& loss_row(const std::string& name) { return row_of("loss", name, kLosses); }
-
-const ScheduleRow& schedule_row(const std::string& name) { return row_of("schedule", name, kSchedules); }
 
 void check(const TransformerConfig& config) {
   check_multiple("width", config.width, kWidthUnit);

@@ -44,21 +44,4 @@ void check(const TransformerConfig& config);
 // Every number of a config by its name, choices by their place: what a stored training must agree with.
 [[nodiscard]] std::map<std::string, double> config_numbers(const TransformerConfig& config);
 
-// Loss of one residual (predicted - true, scaled) and its derivative.
-struct LossRow {
-  const char* name;
-  double (*value)(double residual, double delta);
-  double (*slope)(double residual, double delta);
-};
-[[nodiscard]] const LossRow& loss_row(const std::string& name);
-[[nodiscard]] std::vector<std::string> loss_names();
-
-// Share of the highest learning rate when this share of all steps is done.
-struct ScheduleRow {
-  const char* name;
-  double (*rate)(double share_done);
-};
-[[nodiscard]] const ScheduleRow& schedule_row(const std::string& name);
-[[nodiscard]] std::vector<std::string> schedule_names();
-
 }  // namespace latpred

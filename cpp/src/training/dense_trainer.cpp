@@ -8,7 +8,8 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
-#include "predictors/transformer_config.h"
+#include "predictors/loss.h"
+#include "predictors/schedule.h"
 #include "training/dense_network.h"
 #include "training/steps.h"
 

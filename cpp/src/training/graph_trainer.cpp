@@ -13,7 +13,7 @@
 #include "batch/torch_error.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
-#include "predictors/transformer_config.h"
+#include "predictors/schedule.h"
 #include "training/flat_network.h"
 #include "training/one_thread.h"
 #include "training/steps.h"

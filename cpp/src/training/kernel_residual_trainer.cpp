@@ -16,7 +16,7 @@
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/kernel_residual.h"
-#include "predictors/one_cycle.h"
+#include "predictors/schedule.h"
 #include "training/one_thread.h"
 
 namespace latpred {

@@ -74,11 +74,19 @@ def subgraph(network: LabelledNetwork, members: np.ndarray) -> tuple[np.ndarray,
     return network.operator_ids[members], network.features[members], edges[:, (edges >= 0).all(axis=0)]
 
 
+def network_numbers(network: LabelledNetwork) -> np.ndarray:
+    """[5] of a whole network: nodes, elements of all outputs and of the largest, parameters, FLOPs. What lies between
+    two calls of a kernel, and so whether a cache still has its weights."""
+    _, outputs, parameters, flops = np.asarray(network.features, np.float64).T
+    return np.array([len(outputs), outputs.sum(), outputs.max(initial=0.0), parameters.sum(), flops.sum()])
+
+
 def of_groups(groups: Sequence[tuple[LabelledNetwork, np.ndarray]], columns: np.ndarray | None = None) -> Arrays:
-    """One graph for each group of nodes of a network."""
+    """One graph for each group of nodes of a network; 'networks': [G, 5], the numbers of the network that it is of."""
     if not groups:
         raise InvalidArgumentError("there is no group of nodes to learn from")
     parts = [subgraph(network, members) for network, members in groups]
+    numbers = {id(network): network_numbers(network) for network in {id(one): one for one, _ in groups}.values()}
     first_node = np.concatenate([[0], np.cumsum([len(operators) for operators, _, _ in parts])]).astype(np.int64)
     arrays = {
         "nodes": np.concatenate([features for _, features, _ in parts]),
@@ -87,6 +95,7 @@ def of_groups(groups: Sequence[tuple[LabelledNetwork, np.ndarray]], columns: np.
             [edges + first for (_, _, edges), first in zip(parts, first_node, strict=False)], axis=1
         ),
         "first_node": first_node,
+        "networks": np.stack([numbers[id(network)] for network, _ in groups]),
     }
     return arrays if columns is None else arrays | {"columns": columns}
 

@@ -16,7 +16,7 @@ from latpred.datasets.label_table import NetworkLabels
 from latpred.errors import InvalidArgumentError
 from latpred.fusion import graph_arrays
 from latpred.fusion.graph_arrays import Arrays
-from latpred.fusion.inputs import AS_THEY_ARE, derive, num_operators
+from latpred.fusion.inputs import AS_THEY_ARE, IN_A_NETWORK, derive, num_operators
 from latpred.fusion.network import NO_KERNEL, GraphNetwork, recipe, sizes_of, train
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ class PairRecipe:
     kernels: str
     kernel_inputs: str
     most_steps: tuple[int, int]
+    validates_kernels: bool  # or learns kernels from all networks, and keeps the last weights
+
+    @property
+    def in_network(self) -> bool:
+        """Whether kernels are told apart by the networks that they stand in."""
+        return self.kernel_inputs == IN_A_NETWORK
 
     def config(self, name: str, graphs: int, epochs: int | None) -> GraphConfig:
         """For so many graphs; `epochs`: where somebody knows better."""
@@ -46,8 +52,8 @@ class PairRecipe:
 
 
 PAIRS = (
-    PairRecipe("paper", "fusion_edges", AS_THEY_ARE, "fused_kernels", AS_THEY_ARE, (800, 1000)),
-    PairRecipe("ours", "fusion_edges_ours", "in context", "fused_kernels_ours", "with bounds", (800, 1000)),
+    PairRecipe("paper", "fusion_edges", AS_THEY_ARE, "fused_kernels", AS_THEY_ARE, (800, 1000), True),
+    PairRecipe("ours", "fusion_edges_ours", "in context", "fused_kernels_ours", IN_A_NETWORK, (800, 3000), False),
 )
 
 
@@ -79,10 +85,13 @@ class Groups:
         }
 
 
-def group_key(network: NetworkLabels, members: np.ndarray) -> str:
-    """The same for groups whose nodes have the same operators, numbers and edges."""
+def group_key(network: NetworkLabels, members: np.ndarray, in_network: bool = False) -> str:
+    """The same for groups whose nodes have the same operators, numbers and edges; in_network: and whose networks have
+    the same numbers."""
     operators, features, edges = graph_arrays.subgraph(network, members)
-    parts = (operators, features, edges)
+    parts: tuple[np.ndarray, ...] = (operators, features, edges)
+    if in_network:
+        parts += (graph_arrays.network_numbers(network),)
     return hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
 
 
@@ -106,15 +115,15 @@ def timed_groups(rows: KernelRows, network: int) -> list[tuple[np.ndarray, float
     return result
 
 
-def groups_of(rows: KernelRows, networks: Sequence[int]) -> Groups:
-    """The groups of these networks of the rows."""
+def groups_of(rows: KernelRows, networks: Sequence[int], in_network: bool = False) -> Groups:
+    """The groups of these networks of the rows; in_network: equal ones of different networks stay apart."""
     first: dict[str, tuple[NetworkLabels, np.ndarray]] = {}
     seconds: dict[str, list[float]] = {}
     kinds: dict[str, Counter[str]] = {}
     for place in networks:
         network = rows.networks[place]
         for members, latency_s, kind in timed_groups(rows, place):
-            key = group_key(network, members)
+            key = group_key(network, members, in_network)
             first.setdefault(key, (network, members))
             seconds.setdefault(key, []).append(latency_s)
             kinds.setdefault(key, Counter())[kind] += 1
@@ -146,16 +155,17 @@ def fit_edges(
 def fit_kernels(
     pair: PairRecipe,
     training: Groups,
-    validation: Groups,
+    validation: Groups | None,
     *,
     seed: int = 0,
     epochs: int | None = None,
     epoch_done: EpochDone | None = None,
 ) -> GraphNetwork:
-    """What says how long a group takes, and what kernel it becomes."""
+    """What says how long a group takes, and what kernel it becomes. Without a validation the last weights stay."""
     config = pair.config(pair.kernels, len(training.members), epochs)
     types = tuple(sorted(set(training.type)))
-    graphs, held_out = (groups.arrays(types) for groups in (training, validation))
+    graphs = training.arrays(types)
+    held_out = None if validation is None else validation.arrays(types)
     sizes = sizes_of(derive(pair.kernel_inputs, graphs), num_operators(pair.kernel_inputs), len(types))
     return train(
         config, sizes, graphs, held_out, seed=seed, classes=types, inputs=pair.kernel_inputs, epoch_done=epoch_done

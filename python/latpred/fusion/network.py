@@ -133,7 +133,7 @@ def train(
     config: GraphConfig,
     sizes: GraphSizes,
     graphs: Arrays,
-    validation: Arrays,
+    validation: Arrays | None,
     *,
     seed: int = 0,
     classes: tuple[str, ...] = (),
@@ -142,12 +142,13 @@ def train(
     epoch_done: Callable[[int, float, float], None] | None = None,
 ) -> GraphNetwork:
     """Trains to the config's last epoch and keeps the weights of the best validation score, as Lilou does: accuracy of
-    edges, else the lowest loss.
+    edges, else the lowest loss. Without a validation the last ones stay.
 
     sizes: of the graphs with their inputs (sizes_of(derive(inputs, graphs), ...)).
     state: a file that holds everything after each epoch, so that an interrupted training goes on; removed at the end.
     """
-    graphs, validation = derive(inputs, graphs), derive(inputs, validation)
+    graphs = derive(inputs, graphs)
+    held_out = None if validation is None else derive(inputs, validation)
     trainer: GraphTrainer = predictors_module().GraphTrainer(config, sizes, seed)
     history: list[dict[str, float]] = []
     best: Arrays = {}
@@ -158,8 +159,8 @@ def train(
         trainer.load_state({name[6:]: values for name, values in arrays.items() if name.startswith("state.")})
     while trainer.epochs_done < config.epochs:
         loss = trainer.fit_epoch(graphs)
-        score = _score(trainer, validation)
-        if not history or score > max(row["score"] for row in history):
+        score = 0.0 if held_out is None else _score(trainer, held_out)
+        if held_out is None or not history or score > max(row["score"] for row in history):
             best = dict(trainer.arrays())
         history.append({"loss": loss, "score": score})
         if state is not None:

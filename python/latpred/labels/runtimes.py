@@ -27,8 +27,6 @@ from latpred.workloads.workload import Setting, check_choice
 if TYPE_CHECKING:
     from latpred._core import Graph
 
-_ROUNDS = 3  # at most, where times scatter
-
 
 @dataclasses.dataclass(frozen=True)
 class _Report:
@@ -118,7 +116,7 @@ def collect_here() -> None:
 def _openvino(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Report:
     from latpred.workloads import openvino, openvino_kernels
 
-    request = {"setting": dataclasses.asdict(setting), "runs": runs, "rounds": _ROUNDS if runs > 1 else 1}
+    request = {"setting": dataclasses.asdict(setting), "runs": runs, "in_rounds": runs > 1}
     library = itt.library_path()
     if os.environ.get(itt.ENVIRONMENT_VARIABLE) == library:
         answer = openvino_kernels.time_here(request)

@@ -14,25 +14,30 @@ from latpred.workloads.openvino import ORIGINAL_NAMES, Network
 from latpred.workloads.workload import Setting, pinned
 
 _WARM_UP = 5
-MAX_NOISE = 0.05  # of a node's runs: above it, all are timed again, and of each node the steadier round stays
+# A node's time is the least of its medians over rounds of runs. What else uses the core's other thread and the caches
+# comes and goes in milliseconds and only adds: the same network's medians differed by a factor of 3 within seconds, the
+# least of them by 5 %.
+_MIN_ROUNDS = 3
+_MIN_ROUNDS_S = 0.3
 _NEVER_EXECUTED = {"Const", "Input", "Output"}
 
 
 def time_here(request: Mapping[str, Any]) -> dict[str, Any]:
     """Nodes with their times in each run: those of one thread are of its CPU clock, others of the wall clock.
 
-    rounds: how often the runs are repeated where nodes scatter."""
+    in_rounds: the runs are repeated."""
     setting = Setting(**request["setting"])
     network = Network(setting, keeps_names=True)
     times: dict[str, list[int]] = {}
     calls_s: list[float] = []
     with pinned(setting):
+        in_rounds = request.get("in_rounds", False)
         network.run_many(_WARM_UP if request["runs"] > 1 else 0)
-        for _ in range(request.get("rounds", 1)):
+        begin_s, rounds = time.perf_counter(), 0
+        while rounds == 0 or (in_rounds and (rounds < _MIN_ROUNDS or time.perf_counter() < begin_s + _MIN_ROUNDS_S)):
             for name, found in _round(network, setting, request["runs"], calls_s).items():
-                times[name] = min(times.get(name, found), found, key=_noise)
-            if all(_noise(found) <= MAX_NOISE for found in times.values()):
-                break
+                times[name] = min(times.get(name, found), found, key=_median)
+            rounds += 1
     if not times:
         raise ProfilerError(
             "OpenVINO reported no node that it executed: this build of it has no ittnotify hooks, or another collector "
@@ -59,8 +64,8 @@ def _round(network: Network, setting: Setting, runs: int, calls_s: list[float]) 
     return times
 
 
-def _noise(times_ns: list[int]) -> float:
-    return _core.statistics(times_ns).noise
+def _median(times_ns: list[int]) -> float:
+    return _core.statistics(times_ns).median
 
 
 def _by_name(tasks: list[itt.Task], threads: int) -> dict[str, int]:

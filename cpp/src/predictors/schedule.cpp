@@ -1,13 +1,26 @@
-#pragma once
+#include "predictors/schedule.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
-namespace latpred {
+#include "predictors/config_checks.h"
 
-// The one-cycle schedule: the share of the highest learning rate when this share of all steps is done. Up in a fifth of
-// the steps, then down to next to nothing, along cosines.
-inline double one_cycle_rate(double share_done) {
+namespace latpred {
+namespace {
+
+constexpr std::array<ScheduleRow, 2> kSchedules{{
+    {"constant", [](double) { return 1.0; }},
+    {"one_cycle", &one_cycle_rate},
+}};
+
+}  // namespace
+
+const ScheduleRow& schedule_row(const std::string& name) { return row_of("schedule", name, kSchedules); }
+
+std::vector<std::string> schedule_names() { return names_of(kSchedules); }
+
+double one_cycle_rate(double share_done) {
   constexpr double kWarmShare = 0.2;
   constexpr double kFirstRate = 1.0 / 25;
   constexpr double kLastRate = 1e-4 / 25;
