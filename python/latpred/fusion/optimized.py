@@ -310,6 +310,7 @@ def of_groups(
 ) -> OptimizedGraph:
     """Kernels of given nodes; type_probabilities: [K, classes]. bounds: the rates of a device."""
     bounds = Bounds(graph) if bounds is None else bounds
+    operator_of = [node.operator for node in graph.nodes]
     found = []
     for place, some in enumerate(members):
         types: tuple[tuple[str, float], ...] = ()
@@ -317,7 +318,7 @@ def of_groups(
             likeliest = np.argsort(-type_probabilities[place])[:SHOWN_TYPES]
             types = tuple((classes[index], float(type_probabilities[place, index])) for index in likeliest)
         bound, roofline_s = bounds.of(some)
-        operators = tuple(graph.nodes[node].operator for node in some)
+        operators = tuple(operator_of[node] for node in some)
         saved_bytes = bounds.saved_bytes(some)
         found.append(OptimizedKernel(some, operators, types, float(latency_s[place]), bound, roofline_s, saved_bytes))
     return OptimizedGraph(graph, tuple(found), edges_between(graph, members), where)
