@@ -370,6 +370,8 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert main([*command, "--runs", "3"]) == 2
     assert "was begun with runs '0'" in capsys.readouterr().err
+    assert main([*command, "--neighbour", "50", "--passes", "2"]) == 2
+    assert "leave passes out" in capsys.readouterr().err
 
 
 def test_the_command_prints_one_network(capsys):

@@ -53,6 +53,10 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
 
     Several passes: what else the machine does changes in minutes and only adds, so that the least of times that lie far
     apart is nearest to the kernel's own."""
+    if plan.neighbour and plan.passes > 1:
+        raise InvalidArgumentError(
+            f"of {plan.passes} passes the least times stay, those without the neighbour: leave passes out beside one"
+        )
     fingerprint = host_facts().fingerprint
     connection = _open(out, plan, fingerprint)
     try:
@@ -138,7 +142,14 @@ def _one(
     try:
         # What fuses modules builds them from the recipe; the others run the recorded graph.
         source = recipe if LABELLERS[plan.runtime].of_module is not None else networks.graph(recipe, batch)
-        labels = label(source, runtime=plan.runtime, batch=batch, precision=plan.precision, runs=plan.runs)
+        labels = label(
+            source,
+            runtime=plan.runtime,
+            batch=batch,
+            precision=plan.precision,
+            runs=plan.runs,
+            is_alone=not plan.neighbour,
+        )
         row = label_table.row_of(
             labels,
             recipe=recipe,

@@ -42,7 +42,7 @@ class Labeller:
     """One runtime; it is asked for a prepared file, or fuses a module itself."""
 
     clock: str  # of the times; empty: it has none
-    ask: Callable[[Setting, onnx_files.PreparedFile, int], _Report] | None = None
+    ask: Callable[[Setting, onnx_files.PreparedFile, int, bool], _Report] | None = None
     of_module: Callable[[Setting], Labels] | None = None
 
 
@@ -55,6 +55,7 @@ def label(
     precision: str = "fp32",
     runs: int = 0,
     neighbour: int = 0,
+    is_alone: bool = True,
 ) -> Labels:
     """How `runtime` fuses `source`: the path of an ONNX file, a recipe ("timm:resnet50@224") or a Graph.
 
@@ -62,12 +63,15 @@ def label(
 
     runs: timed calls; 0: kernels without times. One thread.
     neighbour: the percentage of its time in which a process on another core reads memory meanwhile.
+    is_alone: whatever else runs is a disturbance, and of OpenVINO's kernels the least median of several rounds counts;
+    otherwise, as beside a neighbour, it is part of what is measured, and all runs are one round.
     """
     with beside(neighbour):
-        return _label(source, Setting(source, batch=batch, input=input, precision=precision), runtime, runs)
+        setting = Setting(source, batch=batch, input=input, precision=precision)
+        return _label(source, setting, runtime, runs, is_alone and not neighbour)
 
 
-def _label(source: Any, setting: Setting, runtime: str, runs: int) -> Labels:
+def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: bool) -> Labels:
     check_choice("runtime", runtime, list(LABELLERS))
     labeller = LABELLERS[runtime]
     if runs and not labeller.clock:
@@ -83,7 +87,7 @@ def _label(source: Any, setting: Setting, runtime: str, runs: int) -> Labels:
             setting = dataclasses.replace(setting, batch=graph.batch, input=None)
         file = onnx_files.prepare(setting, Path(folder), model)
         prepared = dataclasses.replace(setting, source=str(file.path), input=None)
-        report = labeller.ask(prepared, file, max(1, runs))
+        report = labeller.ask(prepared, file, max(1, runs), is_alone)
         graph = load(str(file.path), batch=setting.batch)
     times = kernel_times(report.kernels, file, close_groups(file.nodes, report.direct))
     reads = {kernel["name"]: kernel["reads"] for kernel in report.kernels["kernels"] if "reads" in kernel}
@@ -113,10 +117,10 @@ def collect_here() -> None:
     os.environ[itt.ENVIRONMENT_VARIABLE] = itt.library_path()
 
 
-def _openvino(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Report:
+def _openvino(setting: Setting, file: onnx_files.PreparedFile, runs: int, is_alone: bool) -> _Report:
     from latpred.workloads import openvino, openvino_kernels
 
-    request = {"setting": dataclasses.asdict(setting), "runs": runs, "in_rounds": runs > 1}
+    request = {"setting": dataclasses.asdict(setting), "runs": runs, "in_rounds": runs > 1 and is_alone}
     library = itt.library_path()
     if os.environ.get(itt.ENVIRONMENT_VARIABLE) == library:
         answer = openvino_kernels.time_here(request)
@@ -126,7 +130,7 @@ def _openvino(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Re
     return _Report(answer, openvino.direct_groups(answer["kernels"], file), version)
 
 
-def _onnxruntime(setting: Setting, file: onnx_files.PreparedFile, runs: int) -> _Report:
+def _onnxruntime(setting: Setting, file: onnx_files.PreparedFile, runs: int, is_alone: bool) -> _Report:
     from latpred.workloads import onnxruntime
 
     with tempfile.TemporaryDirectory(prefix="latpred-") as folder:

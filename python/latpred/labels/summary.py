@@ -15,7 +15,7 @@ from latpred.datasets.label_table import NetworkLabels
 
 _WIDTH = 120
 _SUMMARY, _TOTALS = "summary", "labels"  # names of marked places of pages
-MAX_NOISE = 0.05  # above it a kernel was timed again
+MAX_NOISE = 0.05  # Lilou's labels scatter less
 
 
 def markdown(fused: Sequence[NetworkLabels], timed: Sequence[NetworkLabels]) -> str:
