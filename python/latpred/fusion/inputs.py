@@ -156,8 +156,8 @@ def with_bounds(graphs: Arrays) -> Arrays:
 
 
 def in_a_network(graphs: Arrays) -> Arrays:
-    """With bounds, and with the numbers of the network that each graph is a kernel of: the same kernel took from 0.4 to
-    1.5 times its usual time, by what else stands between two calls of it."""
+    """With bounds, and with the numbers of the network that each graph is a kernel of: the same kernel took from 0.5 to
+    1.4 times its usual time (docs/labels.md), by what else stands between two calls of it."""
     columns = [graphs[name] for name in ("columns", "networks") if name in graphs]
     return with_bounds(graphs | {"columns": np.concatenate(columns, axis=1)})
 
