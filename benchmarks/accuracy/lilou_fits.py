@@ -183,8 +183,9 @@ def pair_job(
     )
     edges_done = time.process_time()
     networks = part.training[1] if pair.validates_kernels else part.training[1] + part.validation[1]
-    training, validation = (groups_of(data.rows, some, pair.in_network) for some in (networks, part.validation[1]))
-    kernels = fit_kernels(pair, training, validation if pair.validates_kernels else None, seed=job.seed, epochs=epochs)
+    validation = groups_of(data.rows, part.validation[1], pair.in_network) if pair.validates_kernels else None
+    training = groups_of(data.rows, networks, pair.in_network)
+    kernels = fit_kernels(pair, training, validation, seed=job.seed, epochs=epochs)
     kernels_done = time.process_time()
     kept += [edges, kernels]
 
