@@ -35,6 +35,9 @@ class HeldGraphs {
     table_.targets = view<double>("targets", sizes.targets);
     table_.types = view<std::int64_t>("types");
     table_.bases = view<double>("bases", sizes.targets);
+    table_.first_term = view<std::int64_t>("first_term");
+    table_.counts = view<double>("counts");
+    table_.sums = view<double>("sums", sizes.targets);
     if (arrays.contains("edges") && arrays["edges"].cast<Integers>().shape(0) != 2) {
       throw InvalidArgumentError("edges must be an array [2, edges]");
     }
@@ -154,6 +157,7 @@ void bind_graph_config(py::module_& module) {
       .def_readwrite("dropout", &Config::dropout)
       .def_readwrite("input_scale", &Config::input_scale, "'standard' or 'log'")
       .def_readwrite("scale", &Config::scale, "of targets: 'standard', 'log' or 'milliseconds'")
+      .def_readwrite("sum_weight", &Config::sum_weight)
       .def_readwrite("loss", &Config::loss, "'mse', 'rmse', 'l1' or 'huber', of scaled targets")
       .def_readwrite("schedule", &Config::schedule, "'constant' or 'one_cycle'")
       .def_readwrite("learning_rate", &Config::learning_rate)

@@ -78,6 +78,76 @@ TEST(GraphTrainer, LearnsTargetsThatSomeGraphsLackAndTypes) {
   EXPECT_GE(right, 90);
 }
 
+// Graphs by threes and fours, of which only the sums of their first target are known.
+struct Summed {
+  RandomGraphs graphs;
+  std::vector<double> targets, counts, sums;
+  std::vector<std::int64_t> first_term{0};
+
+  Summed(std::int64_t num_graphs, std::uint64_t seed) : graphs(num_graphs, false, seed) {
+    targets.assign(graphs.targets.size(), std::numeric_limits<double>::quiet_NaN());
+    while (first_term.back() < num_graphs) {
+      const std::int64_t begin = first_term.back();
+      first_term.push_back(std::min(begin + 3 + begin % 2, num_graphs));
+      double sum = 0;
+      for (std::int64_t g = begin; g < first_term.back(); ++g) {
+        counts.push_back(static_cast<double>(g % 3));  // every third one does not count
+        sum += counts.back() * graphs.targets[static_cast<std::size_t>(2 * g)];
+      }
+      sums.insert(sums.end(), {sum, std::numeric_limits<double>::quiet_NaN()});
+    }
+  }
+  [[nodiscard]] GraphTable table() const {
+    GraphTable result = graphs.table();
+    result.targets = targets;
+    result.first_term = first_term;
+    result.counts = counts;
+    result.sums = sums;
+    return result;
+  }
+};
+
+TEST(GraphTrainer, LearnsFromSumsAlone) {
+  const Summed training(600, 1);
+  const RandomGraphs unseen(100, false, 2);
+  GraphConfig config = small("fused_kernels_ours", 25);
+  config.readout = "sum";
+  config.learning_rate = 1e-2;
+  const auto error_with = [&](double sum_weight) {
+    config.sum_weight = sum_weight;
+    GraphTrainer trainer(config, training.graphs.sizes(), 3);
+    for (std::int64_t epoch = 0; epoch < config.epochs; ++epoch) (void)trainer.fit_epoch(training.table());
+    const GraphAnswers answers = trainer.predict(unseen.table());
+    double error = 0;
+    for (std::size_t g = 0; g < unseen.types.size(); ++g) {
+      error += std::abs(std::log(answers.targets[2 * g] / unseen.targets[2 * g]));
+    }
+    return error / static_cast<double>(unseen.types.size());
+  };
+  EXPECT_LT(error_with(1), 0.3);
+  EXPECT_GT(error_with(0), 1);
+}
+
+TEST(GraphTrainer, RefusesSumsThatAreNone) {
+  const auto refused = [](const Summed& training) {
+    GraphTrainer trainer(small("fused_kernels_ours", 1), training.graphs.sizes(), 3);
+    return message_of<InvalidArgumentError>([&] { (void)trainer.fit_epoch(training.table()); });
+  };
+  Summed training(10, 1);
+  training.first_term[1] = 0;
+  EXPECT_EQ(refused(training), "first_term must grow from 0 to the number of graphs, 10, in every step");
+  training = Summed(10, 1);
+  training.counts[2] = -1;
+  EXPECT_EQ(refused(training), "counts must be finite and >= 0, got -1");
+  training = Summed(10, 1);
+  training.sums[2] = 0;
+  EXPECT_EQ(refused(training), "sums must be finite and > 0, or nan where missing, got 0 for sum 1");
+  GraphConfig config = graph_config("pmgns");
+  config.sum_weight = 1;
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { check(config); }),
+            "sum_weight must be >= 0, and 0 unless scale is 'log', got 1 with scale 'standard'");
+}
+
 TEST(GraphTrainer, EveryConfigLearnsAndGoesOnAsIfItHadNeverStopped) {
   for (const std::string& name : graph_config_names()) {
     const GraphConfig config = small(name, 3);

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from example_networks import REPOSITORY, small_network
 from latpred import _core, predict, predictors
+from latpred.datasets import kernels
 from latpred.errors import InvalidArgumentError, MissingDependencyError
-from latpred.fusion import graph_arrays, inputs, lilou
+from latpred.fusion import graph_arrays, inputs, learning, lilou
 from latpred.fusion.lilou import NAME, is_default
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -108,6 +109,25 @@ def run(*words):
 
 
 @pytest.mark.torch
+def test_groups_of_a_call_add_up_to_it(small_labels):
+    rows = kernels.load(small_labels / "kernels.parquet")
+    apart = learning.groups_of(rows, range(len(rows.networks)), in_network=True)
+    calls = apart.calls
+    assert calls.first_group.tolist()[0] == 0
+    assert calls.first_group[-1] == len(apart.members)
+    for call, network in enumerate(rows.networks):
+        mine = slice(calls.first_group[call], calls.first_group[call + 1])
+        assert all(of is network for of, _ in apart.members[mine])
+        executed = rows.latency_s[rows.network == call].sum()  # copies to another layout included
+        assert calls.total_s[call] == pytest.approx(executed, rel=1e-6)
+        known = np.where(calls.counts[mine] > 0, apart.latency_s[mine], 0.0)
+        assert (known * calls.counts[mine]).sum() == pytest.approx(executed, rel=0.1)  # medians of equal ones
+    together = learning.groups_of(rows, range(len(rows.networks)))
+    assert together.calls is None
+    assert len(together.members) < len(apart.members)
+    assert together.count.sum() == apart.count.sum()
+
+
 def test_small_sets_are_fitted_and_shown(small_labels, tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")

@@ -50,6 +50,19 @@ Neighbours sorted_neighbours(Pairs pairs, std::int64_t num_nodes) {
   return {to_tensor(first), to_tensor(source), to_tensor(target)};
 }
 
+// The sum that a graph is a term of.
+std::int64_t sum_of(const GraphTable& table, std::int64_t graph) {
+  return std::ranges::upper_bound(table.first_term, graph) - table.first_term.begin() - 1;
+}
+
+std::int64_t sums_of(const GraphTable& table, std::span<const std::int64_t> which) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (i == 0 || sum_of(table, which[i]) != sum_of(table, which[i - 1])) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 Neighbours neighbours_of(Pairs pairs, std::int64_t num_nodes, bool undirected) {
@@ -95,7 +108,9 @@ GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_
   Rows columns(num_graphs, table.num_graph_columns, at::kFloat);
   Rows targets(table.targets.empty() ? 0 : num_graphs, table.num_targets, at::kDouble);
   Rows bases(table.bases.empty() ? 0 : num_graphs, table.num_targets, at::kDouble);
-  std::vector<std::int64_t> operators, graph, first_node{0}, source, target, fusible, types;
+  Rows sums(table.num_sums() == 0 ? 0 : sums_of(table, which), table.num_targets, at::kDouble);
+  Rows counts(table.num_sums() == 0 ? 0 : num_graphs, 1, at::kDouble);
+  std::vector<std::int64_t> operators, graph, first_node{0}, source, target, fusible, types, sum;
   Pairs pairs;
   for (std::int64_t b = 0; b < num_graphs; ++b) {
     const std::int64_t one = which[static_cast<std::size_t>(b)];
@@ -108,6 +123,13 @@ GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_
     if (!table.targets.empty()) targets.add<double>(table.targets, one, one + 1);
     if (!table.bases.empty()) bases.add<double>(table.bases, one, one + 1);
     if (!table.types.empty()) types.push_back(table.types[g]);
+    if (table.num_sums() > 0) {
+      const std::int64_t of = sum_of(table, one);
+      const bool is_first = b == 0 || of != sum_of(table, which[static_cast<std::size_t>(b - 1)]);
+      if (is_first) sums.add<double>(table.sums, of, of + 1);
+      sum.push_back(b == 0 ? 0 : sum.back() + (is_first ? 1 : 0));
+      counts.add<double>(table.counts, one, one + 1);
+    }
     for (std::int64_t node = begin; node < end; ++node) {
       graph.push_back(b);
       if (!table.operators.empty()) operators.push_back(table.operators[static_cast<std::size_t>(node)]);
@@ -133,6 +155,11 @@ GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_
   if (!table.fusible.empty()) batch.fusible = to_tensor(fusible);
   if (!table.types.empty()) batch.types = to_tensor(types);
   if (!table.targets.empty()) batch.targets = targets.values();
+  if (table.num_sums() > 0) {
+    batch.sum = to_tensor(sum);
+    batch.counts = counts.values().squeeze(1);
+    batch.sums = sums.values();
+  }
   batch.bases = table.bases.empty() ? at::ones({num_graphs, table.num_targets}, at::kDouble) : bases.values();
   return batch;
 }

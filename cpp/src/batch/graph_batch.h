@@ -40,6 +40,10 @@ struct GraphBatch {
   at::Tensor targets;  // double [b, T]
   at::Tensor bases;    // double [b, T]; ones where the table has none
 
+  at::Tensor sum;     // [b]: graph -> sum of the batch; these three undefined where the table has no sums
+  at::Tensor counts;  // double [b]
+  at::Tensor sums;    // double [r, T]
+
   [[nodiscard]] std::int64_t num_graphs() const { return first_node.numel() - 1; }
   [[nodiscard]] std::int64_t num_nodes() const { return graph.numel(); }
 };
@@ -47,7 +51,7 @@ struct GraphBatch {
 // Where the edges of each graph of a checked table begin: [G + 1].
 [[nodiscard]] std::vector<std::int64_t> first_edges(const GraphTable& table);
 
-// The graphs `which` of a checked table.
+// The graphs `which` of a checked table; where it has sums, all terms of each behind each other.
 [[nodiscard]] GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_edge,
                                  std::span<const std::int64_t> which, bool undirected);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -73,15 +74,39 @@ void check_edges(const GraphTable& table) {
   check_distinct();
 }
 
+void check_known(std::string_view what, std::string_view of, std::span<const double> values, std::int64_t columns) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
+    if (std::isnan(value) || (is_finite(value) && value > 0)) continue;
+    throw InvalidArgumentError(concat(what, " must be finite and > 0, or nan where missing, got ", value, " for ", of,
+                                      " ", i / static_cast<std::size_t>(columns)));
+  }
+}
+
+void check_sums(const GraphTable& table) {
+  if (table.first_term.empty()) {
+    check_size("counts", table.counts.size(), 0);
+    check_size("sums", table.sums.size(), 0);
+    return;
+  }
+  if (table.first_term.front() != 0 || table.first_term.back() != table.num_graphs() ||
+      std::ranges::adjacent_find(table.first_term, std::greater_equal<>()) != table.first_term.end()) {
+    throw InvalidArgumentError(
+        concat("first_term must grow from 0 to the number of graphs, ", table.num_graphs(), ", in every step"));
+  }
+  check_size("counts", table.counts.size(), table.num_graphs());
+  for (const double count : table.counts) {
+    if (!is_finite(count) || count < 0)
+      throw InvalidArgumentError(concat("counts must be finite and >= 0, got ", count));
+  }
+  check_size("sums", table.sums.size(), table.num_sums() * table.num_targets);
+  check_known("sums", "sum", table.sums, table.num_targets);
+}
+
 void check_targets(const GraphTable& table) {
   const std::int64_t size = table.num_graphs() * table.num_targets;
   if (!table.targets.empty()) check_size("targets", table.targets.size(), size);
-  for (std::size_t i = 0; i < table.targets.size(); ++i) {
-    const double value = table.targets[i];
-    if (std::isnan(value) || (is_finite(value) && value > 0)) continue;
-    throw InvalidArgumentError(concat("targets must be finite and > 0, or nan where missing, got ", value,
-                                      " for graph ", i / static_cast<std::size_t>(table.num_targets)));
-  }
+  check_known("targets", "graph", table.targets, table.num_targets);
   if (!table.bases.empty()) check_size("bases", table.bases.size(), size);
   for (const double base : table.bases) {
     if (!is_finite(base) || base <= 0) throw InvalidArgumentError(concat("bases must be finite and > 0, got ", base));
@@ -112,12 +137,15 @@ void check(const GraphTable& table) {
   if (!table.types.empty()) check_size("types", table.types.size(), table.num_graphs());
   check_labels("types", table.types, kNoLabel, table.num_types);
   check_targets(table);
+  check_sums(table);
 }
 
 std::uint64_t fingerprint(const GraphTable& table) {
   Fingerprint print;
-  for (const auto& numbers : {table.nodes, table.columns, table.targets, table.bases}) print.add(numbers);
-  for (const auto& numbers : {table.operators, table.edges, table.first_node, table.fusible, table.types}) {
+  for (const auto& numbers : {table.nodes, table.columns, table.targets, table.bases, table.counts, table.sums})
+    print.add(numbers);
+  for (const auto& numbers :
+       {table.operators, table.edges, table.first_node, table.fusible, table.types, table.first_term}) {
     print.add(numbers);
   }
   return print.value();

@@ -25,7 +25,15 @@ struct GraphTable {
   std::span<const double> bases;          // [G, T] > 0: physical bounds that targets are told as multiples of; or empty
   std::int64_t num_targets = 0;           // T
   std::int64_t num_types = 0;
+  // Sums of targets, where more is known of some graphs together than of each: the kernels of a call, timed as a whole.
+  // Every graph is a term of one of R sums, or there are none. Terms of a sum stand together.
+  std::span<const std::int64_t> first_term;  // [R + 1]: graphs first_term[r] to [r + 1]
+  std::span<const double> counts;            // [G] how often a graph is a term; 0 where it does not count
+  std::span<const double> sums;              // [R, T]; NaN where missing
 
+  [[nodiscard]] std::int64_t num_sums() const {
+    return first_term.empty() ? 0 : static_cast<std::int64_t>(first_term.size()) - 1;
+  }
   [[nodiscard]] std::int64_t num_graphs() const { return static_cast<std::int64_t>(first_node.size()) - 1; }
   [[nodiscard]] std::int64_t num_nodes() const { return first_node.empty() ? 0 : first_node.back(); }
   [[nodiscard]] std::int64_t num_edges() const { return static_cast<std::int64_t>(edges.size() / 2); }

@@ -73,9 +73,10 @@ const std::array<GraphConfig, 9>& configs() {
        .dense_width = 128,
        .input_scale = "log",
        .scale = "log",
+       .sum_weight = 3,
        .loss = "l1",
        .learning_rate = 1e-3,
-       .batch_graphs = 256,
+       .batch_graphs = 864,
        .epochs = 100},
       dippm("pmgns", "sage", kDippmLayers),
       dippm("pmgns_gat", "gat", kDippmLayers),
@@ -116,6 +117,10 @@ void check(const GraphConfig& config) {
     throw InvalidArgumentError(concat("dropout must be >= 0 and < 1, got ", config.dropout));
   }
   check_positive("learning_rate", config.learning_rate);
+  if (!(config.sum_weight >= 0) || (config.sum_weight > 0 && config.scale != "log")) {
+    throw InvalidArgumentError(concat("sum_weight must be >= 0, and 0 unless scale is 'log', got ", config.sum_weight,
+                                      " with scale '", config.scale, "'"));
+  }
   if (config.layers == 0 && config.joins_nodes()) {
     throw InvalidArgumentError("without layers columns must join at the 'readout': nothing else reaches it");
   }
@@ -139,6 +144,7 @@ std::map<std::string, double> config_numbers(const GraphConfig& config) {
       {"dropout", config.dropout},
       {"input_scale", place_of("input_scale", config.input_scale, kInputScales)},
       {"scale", place_of("scale", config.scale, kScales)},
+      {"sum_weight", config.sum_weight},
       {"loss", place_of("loss", config.loss, kLosses)},
       {"schedule", place_of("schedule", config.schedule, schedule_names())},
       {"learning_rate", config.learning_rate},

@@ -30,6 +30,7 @@ struct GraphConfig {
   // "standard" likewise of targets; "log": of their logarithms, over their base where there is one; "milliseconds":
   // seconds as they are, times 1000
   std::string scale = "standard";
+  double sum_weight = 0;               // of sums over graphs, where there are any, beside each graph's own loss
   std::string loss = "rmse";           // of scaled targets over a batch: "mse", "rmse", "l1", "huber" (delta 1)
   std::string schedule = "one_cycle";  // or "constant"
   double learning_rate = 1e-2;         // the highest

@@ -2,22 +2,24 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "latpred/error.h"
+#include "latpred/text.h"
 #include "predictors/graph_sums.h"
 
 namespace latpred {
@@ -25,6 +27,7 @@ namespace {
 
 constexpr double kSmallestDeviation = 1e-6;
 constexpr double kMillisecondsPerS = 1e3;
+constexpr double kSmallestSum = 1e-15;     // of no terms that count
 constexpr double kSmallestSquare = 1e-12;  // keeps the slope of a root finite where a batch is met exactly
 
 at::Tensor table_of(std::span<const double> values, std::int64_t columns) {
@@ -47,11 +50,6 @@ void take_scale(const at::Tensor& values /* double [rows, columns] */, const at:
   deviation.copy_(at::where(is_flag.logical_or(spread <= kSmallestDeviation), 1.0, spread));
 }
 
-at::Tensor dropped(const at::Tensor& x, double share, const at::Generator* generator) {
-  if (generator == nullptr || share == 0) return x;
-  return x * at::empty_like(x).bernoulli_(1 - share, *generator).div_(1 - share);
-}
-
 // Means over what is known: `residual` is 0 and `known` false where a target is missing.
 struct GraphLoss {
   std::string_view name;
@@ -67,6 +65,12 @@ constexpr std::array<GraphLoss, 4> kLosses{{
        return at::huber_loss(residual, at::zeros_like(residual), at::Reduction::Sum) / count;
      }},
 }};
+
+const GraphLoss& loss_row(const std::string& name) {
+  const auto* row = std::ranges::find(kLosses, name, &GraphLoss::name);
+  if (row == kLosses.end()) throw InvalidArgumentError(concat("no loss is named '", name, "'"));
+  return *row;
+}
 
 // The mean over what has a label.
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
@@ -151,7 +155,7 @@ at::Tensor GraphNetwork::embed(const GraphBatch& batch, const at::Generator* gen
     x = layer->forward(x, edges, shares != nullptr ? &share : nullptr);
     if (share.defined()) shares->push_back(share);
     if (config_.size_norm) x = graph_size_norm(x, batch);
-    x = dropped(at::relu(x), config_.dropout, generator);
+    x = rectified(x, config_.dropout, generator);
   }
   return x;
 }
@@ -180,7 +184,7 @@ GraphOutputs GraphNetwork::forward(const GraphBatch& batch, const at::Generator*
   if (!config_.joins_nodes()) parts.push_back(columns_of(batch));
   at::Tensor x = at::cat(parts, 1);
   for (const LinearWeights& dense : dense_) {
-    x = dropped(at::relu(at::linear(x, dense.weight, dense.bias)), config_.dropout, generator);
+    x = rectified(at::linear(x, dense.weight, dense.bias), config_.dropout, generator);
   }
   x = at::linear(x, output_.weight, output_.bias);
   return {.targets = x.narrow(1, 0, sizes_.targets), .types = x.narrow(1, sizes_.targets, sizes_.types)};
@@ -204,11 +208,18 @@ at::Tensor GraphNetwork::loss(const GraphBatch& batch, const GraphOutputs& outpu
   const at::Tensor expected = scaled_targets(batch);
   const at::Tensor known = expected.isnan().logical_not();
   const at::Tensor residual = at::where(known, outputs.targets - expected.nan_to_num(0).to(at::kFloat), 0.0);
-  at::Tensor loss;
-  for (const GraphLoss& row : kLosses) {
-    if (row.name == config_.loss) loss = row.value(residual, known.sum().clamp_min(1));
-  }
+  at::Tensor loss = loss_row(config_.loss).value(residual, known.sum().clamp_min(1));
+  if (config_.sum_weight > 0 && batch.sums.defined()) loss = loss + config_.sum_weight * loss_of_sums(batch, outputs);
   return sizes_.types > 0 && batch.types.defined() ? loss + cross_entropy(outputs.types, batch.types) : loss;
+}
+
+// Of logarithms, in the same deviations as each graph's.
+at::Tensor GraphNetwork::loss_of_sums(const GraphBatch& batch, const GraphOutputs& outputs) const {
+  const at::Tensor terms = targets_of(outputs, batch) * batch.counts.unsqueeze(1);
+  const at::Tensor totals = at::zeros_like(batch.sums).index_add(0, batch.sum, terms).clamp_min(kSmallestSum);
+  const at::Tensor known = batch.sums.isnan().logical_not();
+  const at::Tensor off = (totals.log() - batch.sums.log().nan_to_num(0)) / target_deviation_;
+  return loss_row(config_.loss).value(at::where(known, off, 0.0).to(at::kFloat), known.sum().clamp_min(1));
 }
 
 std::vector<at::Tensor> GraphNetwork::attention(const GraphBatch& batch) const {

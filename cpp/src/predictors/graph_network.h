@@ -45,6 +45,7 @@ class GraphNetwork : public torch::nn::Module {
   [[nodiscard]] at::Tensor embed(const GraphBatch& batch, const at::Generator* generator,
                                  std::vector<at::Tensor>* shares) const;
   [[nodiscard]] at::Tensor read_edges(const at::Tensor& x, const GraphBatch& batch) const;
+  [[nodiscard]] at::Tensor loss_of_sums(const GraphBatch& batch, const GraphOutputs& outputs) const;
   [[nodiscard]] at::Tensor scaled_targets(const GraphBatch& batch) const;
   [[nodiscard]] LinearWeights add_linear(const std::string& name, std::int64_t outputs, std::int64_t inputs,
                                          const at::Generator& generator);

@@ -1,14 +1,19 @@
 #include "predictors/graph_sums.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+
+#include "predictors/packed_kernels.h"
 
 namespace latpred {
 namespace {
@@ -158,6 +163,30 @@ class RowsAt : public torch::autograd::Function<RowsAt> {
   }
 };
 
+class Rectified : public torch::autograd::Function<Rectified> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_in, double share, std::int64_t key) {
+    const at::Tensor x = x_in.contiguous();
+    at::Tensor out = at::empty_like(x);
+    const Dropout dropout = dropout_of(share, static_cast<std::uint32_t>(key));
+    fastest_packed_kernels().rectify(x.const_data_ptr<float>(), dropout, x.numel(), out.mutable_data_ptr<float>());
+    context->save_for_backward({out});
+    context->saved_data["scale"] = static_cast<double>(dropout.scale);
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    // What is above 0 was neither negative nor dropped.
+    const at::Tensor out = context->get_saved_variables()[0];
+    const at::Tensor d_out = gradients[0].contiguous();
+    at::Tensor d_x = at::empty_like(out);
+    fastest_packed_kernels().rectify_backward(d_out.const_data_ptr<float>(), out.const_data_ptr<float>(),
+                                              static_cast<float>(context->saved_data["scale"].toDouble()), out.numel(),
+                                              d_x.mutable_data_ptr<float>());
+    return {d_x, at::Tensor(), at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor weighted_sum(const at::Tensor& x, const at::Tensor& weights, const Neighbours& neighbours) {
@@ -166,6 +195,12 @@ at::Tensor weighted_sum(const at::Tensor& x, const at::Tensor& weights, const Ne
 
 at::Tensor softmax_of_neighbours(const at::Tensor& scores, const Neighbours& neighbours) {
   return SoftmaxOfNeighbours::apply(scores, neighbours.first);
+}
+
+at::Tensor rectified(const at::Tensor& x, double dropout, const at::Generator* generator) {
+  if (generator == nullptr || dropout == 0) return at::relu(x);
+  auto* random = at::check_generator<at::CPUGeneratorImpl>(*generator);
+  return Rectified::apply(x, dropout, static_cast<std::int64_t>(random->random()));
 }
 
 at::Tensor rows_at(const at::Tensor& x, const at::Tensor& index) { return RowsAt::apply(x, index); }

@@ -95,7 +95,7 @@ void PackedDense::backward(Workspace& workspace, std::span<const float> d_output
   for (std::size_t i = layout_.hidden.size(); i-- > 0;) {
     const DenseLayout::Layer& layer = layout_.hidden[i];
     float* d_values = workspace.gradient_.data();
-    kernels_.rectify_backward(workspace.values_[i + 1].data(), num_rows * layer.padded_outputs, d_values);
+    kernels_.rectify_backward(d_values, workspace.values_[i + 1].data(), 1, num_rows * layer.padded_outputs, d_values);
     kernels_.multiply_transposed(d_values, workspace.values_[i].data(), num_rows, layer.padded_outputs,
                                  layer.padded_inputs, gradient.data() + layer.weight, gradient.data() + layer.bias);
     if (i == 0) break;

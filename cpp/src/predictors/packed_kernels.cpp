@@ -23,6 +23,11 @@ const PackedKernels& fastest_packed_kernels() {
   return kPortableKernels;
 }
 
+Dropout dropout_of(double share, std::uint32_t key) {
+  constexpr double kHashes = 4294967296.0;  // 2^32
+  return {key, static_cast<std::uint32_t>(share * kHashes), static_cast<float>(1 / (1 - share)), 0};
+}
+
 namespace {
 
 std::int64_t padded(std::int64_t nodes) { return (nodes + kScoreUnit - 1) / kScoreUnit * kScoreUnit; }

@@ -23,6 +23,9 @@ struct Dropout {
   std::uint32_t first_row = 0;  // of the whole batch, where a part of it is computed
 };
 
+// Drops this share of values.
+[[nodiscard]] Dropout dropout_of(double share, std::uint32_t key);
+
 struct LayerNormOf {
   const float* gain;  // [D]
   const float* bias;  // [D]
@@ -80,8 +83,10 @@ struct PackedKernels {
   void (*attention_backward)(const float* d_out, const float* qkv, const float* shares, AttentionSizes sizes,
                              float* scratch, float* d_qkv);
 
-  // values [n]: set to 0 where `outputs` of a rectifier is not above 0.
-  void (*rectify_backward)(const float* outputs, std::int64_t n, float* values);
+  // out [n] = dropout(max(0, x))
+  void (*rectify)(const float* x, Dropout dropout, std::int64_t n, float* out);
+  // d_x [n] = scale * d_out where `out` of a rectifier is above 0, else 0; may be d_out itself.
+  void (*rectify_backward)(const float* d_out, const float* out, float scale, std::int64_t n, float* d_x);
   void (*adam)(const float* const* gradients, std::int64_t num_gradients, std::int64_t n, AdamStep step,
                float* parameters, float* first_moment, float* second_moment);
 };

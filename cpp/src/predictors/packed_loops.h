@@ -358,10 +358,33 @@ void attention_backward(const float* d_out, const float* qkv, const float* share
   }
 }
 
-void rectify_backward(const float* outputs, std::int64_t n, float* values) {
-  for (std::int64_t i = 0; i < n; i += kLanes) {
-    store(values + i, load(outputs + i) > Vector{} ? load(values + i) : Vector{});
-  }
+// Some of the last values, 0 behind them.
+inline Vector load_some(const float* from, std::int64_t count) {
+  Vector result{};
+  for (std::int64_t i = 0; i < count; ++i) result[i] = from[i];
+  return result;
+}
+inline void store_some(float* to, Vector values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = values[i];
+}
+
+void rectify(const float* x, Dropout dropout, std::int64_t n, float* out) {
+  const Integers lanes = lane_numbers();
+  const auto rectified = [&](Vector values, std::int64_t position) {
+    values = values > Vector{} ? values : Vector{};
+    return dropout.threshold == 0 ? values : values * kept_scale(dropout, static_cast<std::uint32_t>(position), lanes);
+  };
+  const std::int64_t whole = n / kLanes * kLanes;
+  for (std::int64_t i = 0; i < whole; i += kLanes) store(out + i, rectified(load(x + i), i));
+  store_some(out + whole, rectified(load_some(x + whole, n - whole), whole), n - whole);
+}
+
+void rectify_backward(const float* d_out, const float* out, float scale, std::int64_t n, float* d_x) {
+  const auto passed = [&](Vector gradient, Vector values) { return values > Vector{} ? gradient * scale : Vector{}; };
+  const std::int64_t whole = n / kLanes * kLanes;
+  for (std::int64_t i = 0; i < whole; i += kLanes) store(d_x + i, passed(load(d_out + i), load(out + i)));
+  const std::int64_t rest = n - whole;
+  store_some(d_x + whole, passed(load_some(d_out + whole, rest), load_some(out + whole, rest)), rest);
 }
 
 void adam(const float* const* gradients, std::int64_t num_gradients, std::int64_t n, AdamStep step, float* parameters,
@@ -393,6 +416,7 @@ const PackedKernels LATPRED_KERNELS{LATPRED_KERNELS_NAME,
                                     &norm_and_add_backward,
                                     &attention,
                                     &attention_backward,
+                                    &rectify,
                                     &rectify_backward,
                                     &adam};
 

@@ -22,10 +22,10 @@ std::uint64_t mixed(std::uint64_t key) {
 
 Dropout make_dropout(const DropoutPlan& plan, std::int64_t site) {
   if (plan.share <= 0) return {};
-  constexpr double kHashes = 4294967296.0;  // 2^32
-  return {static_cast<std::uint32_t>(mixed(plan.key ^ mixed(static_cast<std::uint64_t>(site)))),
-          static_cast<std::uint32_t>(plan.share * kHashes), static_cast<float>(1 / (1 - plan.share)),
-          static_cast<std::uint32_t>(plan.first_token)};
+  const std::uint64_t key = mixed(plan.key ^ mixed(static_cast<std::uint64_t>(site)));
+  Dropout dropout = dropout_of(plan.share, static_cast<std::uint32_t>(key));
+  dropout.first_row = static_cast<std::uint32_t>(plan.first_token);
+  return dropout;
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ void PackedTransformer::backward(const PackedGraphs& graphs, const DropoutPlan& 
         kernels_.attention_backward(d_mixed, places.inner, block.shares, attention_sizes(graphs), workspace.scratch_,
                                     workspace.d_inner_);
       } else {
-        kernels_.rectify_backward(places.inner, tokens * inner, workspace.d_inner_);
+        kernels_.rectify_backward(workspace.d_inner_, places.inner, 1, tokens * inner, workspace.d_inner_);
       }
       kernels_.multiply_transposed(workspace.d_inner_, places.normed, tokens, inner, width, to + at.in.weight,
                                    to + at.in.bias);

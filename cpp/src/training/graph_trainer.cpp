@@ -59,6 +59,37 @@ std::vector<std::int64_t> numbers_from(std::int64_t begin, std::int64_t end) {
   return result;
 }
 
+// What a step takes some of: graphs, or sums with all their terms.
+class Units {
+ public:
+  Units(const GraphTable& table, const GraphConfig& config)
+      : first_term_(config.sum_weight > 0 ? table.first_term : std::span<const std::int64_t>()),
+        count_(first_term_.empty() ? table.num_graphs() : table.num_sums()),
+        per_step_(std::max(config.batch_graphs * count_ / table.num_graphs(), std::int64_t{1})) {}
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t per_step() const { return per_step_; }
+  [[nodiscard]] std::int64_t num_steps() const { return (count_ + per_step_ - 1) / per_step_; }
+  // The graphs of the units of one step of those in `order`.
+  [[nodiscard]] std::vector<std::int64_t> graphs(std::span<const std::int64_t> order, std::int64_t step) const {
+    const auto first = static_cast<std::size_t>(step * per_step_);
+    const auto units = order.subspan(first, std::min(static_cast<std::size_t>(per_step_), order.size() - first));
+    if (first_term_.empty()) return {units.begin(), units.end()};
+    std::vector<std::int64_t> result;
+    for (const std::int64_t unit : units) {
+      const auto terms =
+          numbers_from(first_term_[static_cast<std::size_t>(unit)], first_term_[static_cast<std::size_t>(unit) + 1]);
+      result.insert(result.end(), terms.begin(), terms.end());
+    }
+    return result;
+  }
+
+ private:
+  std::span<const std::int64_t> first_term_;
+  std::int64_t count_;
+  std::int64_t per_step_;
+};
+
 void append(const at::Tensor& tensor, std::vector<double>& values) {
   const at::Tensor numbers = tensor.to(at::kDouble).contiguous();
   const auto* begin = numbers.const_data_ptr<double>();
@@ -181,13 +212,12 @@ double GraphTrainer::fit_epoch(const GraphTable& table) {
     const OneThread one_thread;
     state.take_table(table);
     const std::vector<std::int64_t> first_edge = first_edges(table);
-    const std::vector<std::int64_t> order = order_of_epoch(table.num_graphs(), state.seed, state.epochs_done);
-    const std::int64_t steps = (table.num_graphs() + config.batch_graphs - 1) / config.batch_graphs;
+    const Units units(table, config);
+    const std::vector<std::int64_t> order = order_of_epoch(units.count(), state.seed, state.epochs_done);
+    const std::int64_t steps = units.num_steps();
     double summed = 0;
     for (std::int64_t i = 0; i < steps; ++i) {
-      const auto first = static_cast<std::size_t>(i * config.batch_graphs);
-      const auto which = std::span(order).subspan(
-          first, std::min(static_cast<std::size_t>(config.batch_graphs), order.size() - first));
+      const std::vector<std::int64_t> which = units.graphs(order, i);
       const std::int64_t done = state.epochs_done * steps + i;
       const double share_done = static_cast<double>(done) / static_cast<double>(config.epochs * steps);
       const double rate = config.learning_rate * schedule_row(config.schedule).rate(share_done);
@@ -210,9 +240,11 @@ double GraphTrainer::loss(const GraphTable& table) const {
     const at::NoGradGuard no_grad;
     const GraphNetwork& network = state_->flat.network();
     const std::vector<std::int64_t> first_edge = first_edges(table);
+    const Units units(table, config());
+    const std::vector<std::int64_t> in_order = numbers_from(0, units.count());
     double summed = 0;
-    for (std::int64_t begin = 0; begin < table.num_graphs(); begin += config().batch_graphs) {
-      const auto which = numbers_from(begin, std::min(begin + config().batch_graphs, table.num_graphs()));
+    for (std::int64_t i = 0; i < units.num_steps(); ++i) {
+      const std::vector<std::int64_t> which = units.graphs(in_order, i);
       const GraphBatch batch = collate(table, first_edge, which, config().undirected);
       summed += network.loss(batch, network.forward(batch)).item<double>() * static_cast<double>(which.size());
     }
@@ -234,15 +266,12 @@ LearningRates GraphTrainer::find_learning_rate(const GraphTable& table, double l
     trial.flat.copy_from(state_->flat);
     trial.take_table(table);
     const std::vector<std::int64_t> first_edge = first_edges(table);
-    const std::vector<std::int64_t> order = order_of_epoch(table.num_graphs(), seed(), 0);
+    const Units units(table, config());
+    const std::vector<std::int64_t> order = order_of_epoch(units.count(), seed(), 0);
     LearningRates found;
     double smoothed = 0;
     for (std::int64_t i = 0; i < steps; ++i) {
-      std::vector<std::int64_t> which;
-      const std::int64_t size = std::min(config().batch_graphs, table.num_graphs());
-      for (std::int64_t b = 0; b < size; ++b) {
-        which.push_back(order[static_cast<std::size_t>((i * size + b) % table.num_graphs())]);
-      }
+      const std::vector<std::int64_t> which = units.graphs(order, i % units.num_steps());
       const double share = static_cast<double>(i) / static_cast<double>(steps - 1);
       const double rate = lowest * std::pow(highest / lowest, share);
       const double loss = trial.flat.step(collate(table, first_edge, which, config().undirected), rate, i, seed());

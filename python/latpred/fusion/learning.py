@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -67,6 +68,15 @@ def pair_recipe(name: str) -> PairRecipe:
 
 
 @dataclasses.dataclass(frozen=True)
+class Calls:
+    """What all groups of a timed network took together. R calls, whose groups stand together."""
+
+    first_group: np.ndarray  # [R + 1]: groups first_group[r] to [r + 1]
+    counts: np.ndarray  # [G]: how often a kernel was executed for such a group
+    total_s: np.ndarray  # [R]
+
+
+@dataclasses.dataclass(frozen=True)
 class Groups:
     """Groups of nodes of timed networks, equal ones once. G groups."""
 
@@ -74,14 +84,22 @@ class Groups:
     latency_s: np.ndarray  # [G]: median of equal ones, copies that are charged to them included; NaN: no kernel
     type: list[str]  # the most frequent; NO_KERNEL
     count: np.ndarray  # [G]: equal ones
+    calls: Calls | None = None  # where equal groups of different calls stay apart
 
     def arrays(self, types: Sequence[str]) -> Arrays:
         """As a network learns from them; of groups without a kernel the type alone, and a type that is not among
         `types` has no label."""
         places = {name: place for place, name in enumerate(types)}
-        return graph_arrays.of_groups(self.members) | {
+        arrays = graph_arrays.of_groups(self.members) | {
             "targets": self.latency_s[:, None],
             "types": np.array([places.get(name, graph_arrays.NO_LABEL) for name in self.type], np.int64),
+        }
+        if self.calls is None:
+            return arrays
+        return arrays | {
+            "first_term": self.calls.first_group,
+            "counts": self.calls.counts,
+            "sums": self.calls.total_s[:, None],
         }
 
 
@@ -116,23 +134,33 @@ def timed_groups(rows: KernelRows, network: int) -> list[tuple[np.ndarray, float
 
 
 def groups_of(rows: KernelRows, networks: Sequence[int], in_network: bool = False) -> Groups:
-    """The groups of these networks of the rows; in_network: equal ones of different networks stay apart."""
-    first: dict[str, tuple[NetworkLabels, np.ndarray]] = {}
-    seconds: dict[str, list[float]] = {}
-    kinds: dict[str, Counter[str]] = {}
-    for place in networks:
+    """The groups of these networks of the rows; in_network: equal ones of different calls stay apart, beside what each
+    call took."""
+    first: dict[tuple[int, str], tuple[NetworkLabels, np.ndarray]] = {}
+    seconds: dict[tuple[int, str], list[float]] = {}
+    kinds: dict[tuple[int, str], Counter[str]] = {}
+    ends = [0]
+    for call, place in enumerate(networks):
         network = rows.networks[place]
         for members, latency_s, kind in timed_groups(rows, place):
-            key = group_key(network, members, in_network)
+            key = (call if in_network else 0, group_key(network, members))
             first.setdefault(key, (network, members))
             seconds.setdefault(key, []).append(latency_s)
             kinds.setdefault(key, Counter())[kind] += 1
-    medians = [np.median(known) if (known := [s for s in some if s == s]) else np.nan for some in seconds.values()]
+        ends.append(len(first))
+    known = [[s for s in some if s == s] for some in seconds.values()]
+    summed = np.array([sum(some) for some in known])
+    calls = Calls(
+        np.array(ends, np.int64),
+        np.array([len(some) for some in known], np.float64),
+        np.array([summed[begin:end].sum() for begin, end in itertools.pairwise(ends)]),
+    )
     return Groups(
         list(first.values()),
-        np.array(medians, np.float64),
+        np.array([np.median(some) if some else np.nan for some in known], np.float64),
         [counts.most_common(1)[0][0] for counts in kinds.values()],
         np.array([len(some) for some in seconds.values()], np.int64),
+        calls if in_network else None,
     )
 
 

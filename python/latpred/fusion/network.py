@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 KIND = "graph network"  # what tells these files from other checkpoints
 NO_KERNEL = "none"  # the type of nodes that are executed in place: they take no time
-_LABELS = ("fusible", "targets", "types")
+_LABELS = ("fusible", "targets", "types", "first_term", "counts", "sums")
 _CONFIG_FIELDS = (
     "name", "task", "layer", "layers", "width", "heads", "l2_norm", "size_norm", "undirected", "columns", "readout",
-    "dense_layers", "dense_width", "dropout", "input_scale", "scale", "loss", "schedule", "learning_rate",
+    "dense_layers", "dense_width", "dropout", "input_scale", "scale", "sum_weight", "loss", "schedule", "learning_rate",
     "batch_graphs", "epochs",
 )  # fmt: skip
 _SIZE_FIELDS = ("node_columns", "graph_columns", "operators", "targets", "types")
