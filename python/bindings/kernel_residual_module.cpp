@@ -42,6 +42,8 @@ class HeldRows {
     rows_.least_memory_s = view<double>("least_memory");
     rows_.units = view<std::int64_t>("units");
     rows_.library = view<std::int64_t>("library");
+    rows_.gap_scale = view<double>("gap_scale");
+    rows_.memory_kind = view<std::int64_t>("memory_kind");
     rows_.host_s = view<double>("host_s");
     rows_.device = view<std::int64_t>("device");
     rows_.chip = view<std::int64_t>("chip");
@@ -118,6 +120,7 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("launch_sd", &Options::launch_sd)
       .def_readwrite("host_sd", &Options::host_sd)
       .def_readwrite("kind_sd", &Options::kind_sd)
+      .def_readwrite("memory_sd", &Options::memory_sd)
       .def_readwrite("seed", &Options::seed);
   module.def("fit_kernel_residual", &fit, py::arg("rows"), py::arg("options"), py::arg("epoch_done") = py::none(),
              "Fitted arrays by name and the loss of each epoch; equal for equal seeds.");

@@ -64,6 +64,9 @@ void bind_kernel_terms(py::module_& module) {
       .def_readonly("name", &TermColumn::name)
       .def_readonly("unit", &TermColumn::unit)
       .def_readonly("description", &TermColumn::description);
+  module.def(
+      "memory_kinds", [] { return std::vector(kMemoryKindNames.begin() + 1, kMemoryKindNames.end()); },
+      "Kinds of memory that differ in what they hold of their bandwidth, by KernelTerms' id, from 1 on.");
   module.def("term_rows", &term_rows, py::return_value_policy::reference, "What KernelTerms.terms holds.");
   module.def("term_columns", &term_columns, py::return_value_policy::reference, "What KernelTerms.columns holds.");
   py::class_<TermTable>(module, "KernelTerms", "Kernels on a device as plain numbers, equal ones once.")

@@ -141,6 +141,12 @@ class GraphConfig:
     def schedule(self, arg0: str) -> None:
         ...
     @property
+    def sum_weight(self) -> float:
+        ...
+    @sum_weight.setter
+    def sum_weight(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
     def task(self) -> str:
         """
         'edges' or 'graphs'
@@ -324,6 +330,12 @@ class KernelResidualOptions:
         ...
     @learning_rate.setter
     def learning_rate(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
+    def memory_sd(self) -> float:
+        ...
+    @memory_sd.setter
+    def memory_sd(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
         ...
     @property
     def prior_weight(self) -> float:

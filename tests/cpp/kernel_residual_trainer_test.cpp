@@ -22,8 +22,8 @@ struct Calls {
   std::vector<double> inputs;
   std::vector<std::int64_t> input_kind, first_kernel{0}, input;
   std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
-  std::vector<double> least_compute_s, least_memory_s;
-  std::vector<std::int64_t> units, library;
+  std::vector<double> least_compute_s, least_memory_s, gap_scale;
+  std::vector<std::int64_t> units, library, memory_kind;
   std::vector<double> host_s;
   std::vector<std::int64_t> device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
@@ -45,6 +45,8 @@ struct Calls {
     least_memory_s.push_back(0);
     units.push_back(0);
     library.push_back(2);
+    gap_scale.push_back(1);
+    memory_kind.push_back(0);
   }
   void end_call(std::int64_t of_device = 0, double host_seconds = 0) {
     first_kernel.push_back(static_cast<std::int64_t>(input.size()));
@@ -71,6 +73,8 @@ struct Calls {
             .least_memory_s = least_memory_s,
             .units = units,
             .library = library,
+            .gap_scale = gap_scale,
+            .memory_kind = memory_kind,
             .num_devices = 2,
             .num_chips = 1,
             .num_versions = 1,
@@ -137,6 +141,7 @@ NamedArrays no_learning() {
           {"version_effects", zeros({1, 3})},
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
+          {"memory_effects", zeros({3})},
           {"l2", zeros({2})}};
 }
 
@@ -187,6 +192,8 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   calls.count[0] = 2;
   calls.units[0] = 1;
   calls.library[0] = 0;
+  calls.gap_scale[0] = 0.8;
+  calls.memory_kind[0] = 2;
   calls.chip[0] = calls.version[0] = calls.launch[0] = calls.host[0] = 1;
   NamedArrays arrays = no_learning();
   arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
@@ -197,14 +204,15 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("version_effects").values = {0.07, 9, 0.08};
   arrays.at("launch_effects").values = {0.3};
   arrays.at("host_effects").values = {0.2};
+  arrays.at("memory_effects").values = {9, 0.09, 9};
   arrays.at("l2").values = {std::log(0.5), 0};
   const double learnt_compute = kOutputBounds[0] * std::tanh(0.2 / kOutputBounds[0]);
   const double learnt_memory = kOutputBounds[1] * std::tanh(-0.4 / kOutputBounds[1]);
   const double compute =
       3e-4 * std::exp(0.1 + 0.05 + learnt_compute + 0.01 + 0.04 + 0.07) * std::pow(1.5, 1 / (1 + std::exp(-0.3)));
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
-  const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08);
-  const double kernel = pnorm3(compute, memory) + 2e-6 * std::exp(0.03 + 0.06);
+  const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08 + 0.09);
+  const double kernel = pnorm3(compute, memory) + 2e-6 * 0.8 * std::exp(0.03 + 0.06);
   EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)), 1e-12);
 
   calls.least_compute_s[0] = 1;

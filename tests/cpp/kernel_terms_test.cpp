@@ -67,6 +67,20 @@ TEST(KernelTerms, SaysWhichUnitsAndWhichLibrary) {
   EXPECT_EQ(terms(stream(1), "A100").library, KernelLibrary::none);
 }
 
+TEST(KernelTerms, AGapIsCountedInCyclesAndMemoriesAreOfAKind) {
+  EXPECT_NEAR(terms(stream(1), "A100").gap_scale, 1.7e9 / *device("A100").clock_hz, 1e-12);
+  EXPECT_LT(terms(stream(1), "RTX 4090").gap_scale, 1);
+  EXPECT_EQ(memory_kind(device("H100")), MemoryKind::stacked);
+  EXPECT_EQ(memory_kind(device("T4")), MemoryKind::graphics);
+  EXPECT_EQ(memory_kind(device("RTX 4090")), MemoryKind::fast_graphics);
+  Device other = device("A100");
+  other.memory_type = "";
+  other.clock_hz.reset();
+  const KernelTerms unknown = kernel_terms(stream(1), other, partition(other, ""));
+  EXPECT_EQ(unknown.memory, MemoryKind::unknown);
+  EXPECT_EQ(unknown.gap_scale, 1);
+}
+
 TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {
   const Device& on = device("A100");
   const double l2 = *on.l2_bytes;

@@ -19,6 +19,7 @@ constexpr double kNothingS = 1e-15;
 
 constexpr std::int64_t kNumUnits = 2;      // general, matrix
 constexpr std::int64_t kNumLibraries = 3;  // convolution, product, none
+constexpr std::int64_t kNumMemories = 4;   // unknown, stacked, graphics, fast graphics
 
 double log_s(double seconds) { return std::log(std::max(seconds, kNothingS)); }
 
@@ -83,6 +84,8 @@ void check(const KernelRows& rows) {
   check_numbers("l2_bytes", rows.l2_bytes, num_kernels, true);
   check_numbers("least_compute_s", rows.least_compute_s, num_kernels, false);
   check_numbers("least_memory_s", rows.least_memory_s, num_kernels, false);
+  check_numbers("gap_scale", rows.gap_scale, num_kernels, true);
+  check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
   check_numbers("host_s", rows.host_s, num_rows, false);
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
   check_indices("chip", rows.chip, rows.num_chips + 1, num_rows);
@@ -112,6 +115,12 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
     result.reserve(kernels.size());
     for (const std::int64_t k : kernels) result.push_back(change(values[static_cast<std::size_t>(k)]));
     return to_tensor(result, type);
+  };
+  const auto indices_of_kernels = [&](std::span<const std::int64_t> values) {
+    std::vector<std::int64_t> result;
+    result.reserve(kernels.size());
+    for (const std::int64_t k : kernels) result.push_back(values[static_cast<std::size_t>(k)]);
+    return to_tensor(result);
   };
   const auto same = [](double value) { return value; };
   const auto of_calls = [&](std::span<const std::int64_t> values) {
@@ -165,6 +174,8 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
   batch.l2_bytes = of_kernels(rows.l2_bytes, same);
   batch.log_least_compute = of_kernels(rows.least_compute_s, log_s);
   batch.log_least_memory = of_kernels(rows.least_memory_s, log_s);
+  batch.log_gap_scale = of_kernels(rows.gap_scale, std::log);
+  batch.memory_kind = indices_of_kernels(rows.memory_kind);
   batch.log_host = numbers_of_calls(rows.host_s, log_s);
   batch.device = of_calls(rows.device);
   batch.chip = of_calls(rows.chip);

@@ -27,6 +27,8 @@ struct KernelBatch {
   at::Tensor l2_bytes;
   at::Tensor log_least_compute;
   at::Tensor log_least_memory;
+  at::Tensor log_gap_scale;
+  at::Tensor memory_kind;  // [k], 0: none
 
   at::Tensor log_host;  // [B]
   at::Tensor device;    // [B]

@@ -28,6 +28,8 @@ struct KernelRows {
   std::span<const double> least_memory_s;
   std::span<const std::int64_t> units;
   std::span<const std::int64_t> library;
+  std::span<const double> gap_scale;
+  std::span<const std::int64_t> memory_kind;
 
   std::int64_t num_devices = 0;  // none not counted, as below
   std::int64_t num_chips = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "physics.h"
 #include "tiles.h"
@@ -18,6 +19,21 @@ constexpr double kWinogradWindow = 9;
 constexpr double kL2BandwidthMultiple = 3;
 // Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB.
 constexpr double kUnknownL2Bytes = 4e6;
+
+// The clock whose cycles make the learnt gap: a scale, near that of most measured cards.
+constexpr double kGapClockHz = 1.7e9;
+
+constexpr std::array<std::pair<std::string_view, MemoryKind>, 9> kMemoryKinds{{
+    {"HBM2", MemoryKind::stacked},
+    {"HBM2e", MemoryKind::stacked},
+    {"HBM3", MemoryKind::stacked},
+    {"HBM3e", MemoryKind::stacked},
+    {"GDDR5", MemoryKind::graphics},
+    {"GDDR6", MemoryKind::graphics},
+    {"GDDR5X", MemoryKind::fast_graphics},
+    {"GDDR6X", MemoryKind::fast_graphics},
+    {"GDDR7", MemoryKind::fast_graphics},
+}};
 
 constexpr std::array kConvolutions{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped};
 
@@ -45,6 +61,13 @@ bool runs_winograd(const Kernel& kernel, const Device& device) {
 
 }  // namespace
 
+MemoryKind memory_kind(const Device& device) {
+  for (const auto& [type, kind] : kMemoryKinds) {
+    if (type == device.memory_type) return kind;
+  }
+  return MemoryKind::unknown;
+}
+
 KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Partition& partition) {
   KernelTerms terms;
   terms.kind = kernel.kind;
@@ -63,6 +86,8 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
   terms.least_memory_s = kSmallestInverse * least_bytes / terms.bandwidth_bytes_per_s;
+  if (device.clock_hz) terms.gap_scale = kGapClockHz / *device.clock_hz;
+  terms.memory = memory_kind(device);
   return terms;
 }
 
@@ -79,6 +104,8 @@ const std::vector<TermRow>& term_rows() {
       {"kind", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.kind); }},
       {"units", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.units); }},
       {"library", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.library); }},
+      {"gap_scale", "1", [](const KernelTerms& terms) { return terms.gap_scale; }},
+      {"memory_kind", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.memory); }},
   };
   return rows;
 }

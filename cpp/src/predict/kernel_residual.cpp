@@ -127,6 +127,11 @@ class KernelResidual : public Predictor {
     l2_share_ = std::exp(l2[0]);
     held_time_share_ = logistic(l2[1]);
 
+    check_names(checkpoint, "memory_kinds", {kMemoryKindNames.begin() + 1, kMemoryKindNames.end()});
+    const std::vector<double> of_memory =
+        mean_over_members(checkpoint, "memory_effects", members, {static_cast<std::int64_t>(kNumMemoryKinds)});
+    std::ranges::copy(of_memory, of_memory_.begin() + 1);
+
     const std::vector<std::string> devices = names(checkpoint, "device_effects");
     const std::vector<double> of_devices = mean_over_members(
         checkpoint, "device_effects", members, {static_cast<std::int64_t>(devices.size()), kNumDeviceEffects});
@@ -148,15 +153,20 @@ class KernelResidual : public Predictor {
   }
 
   static void check_columns(const Checkpoint& checkpoint) {
-    const std::vector<std::string> found = names(checkpoint, "columns");
-    const std::vector<TermColumn>& ours = term_columns();
+    std::vector<std::string> ours;
+    for (const TermColumn& column : term_columns()) ours.push_back(column.name);
+    check_names(checkpoint, "columns", ours);
+  }
+  // What an axis means must be the same in the file and here.
+  static void check_names(const Checkpoint& checkpoint, const std::string& key, const std::vector<std::string>& ours) {
+    const std::vector<std::string> found = names(checkpoint, key);
     for (std::size_t i = 0; i < std::max(found.size(), ours.size()); ++i) {
-      const std::string expected = i < ours.size() ? ours[i].name : "nothing";
+      const std::string expected = i < ours.size() ? ours[i] : "nothing";
       const std::string theirs = i < found.size() ? found[i] : "nothing";
       if (theirs != expected) {
         throw CheckpointError(
-            concat("checkpoint '", checkpoint.path, "': column ", i, " is '", theirs, "' in the file and '", expected,
-                   "' in this build; fit the predictor again with this version"),
+            concat("checkpoint '", checkpoint.path, "': entry ", i, " of ", key, " is '", theirs, "' in the file and '",
+                   expected, "' in this build; fit the predictor again with this version"),
             {.path = checkpoint.path});
       }
     }
@@ -199,17 +209,19 @@ class KernelResidual : public Predictor {
     const double beyond = fill * fill / (1 + fill * fill);  // share of the traffic that L2 does not hold
     const double traffic =
         terms.weight_bytes + terms.activation_bytes * (held_time_share_ + (1 - held_time_share_) * beyond);
-    const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory);
+    const double of_kind = of_memory_[static_cast<std::size_t>(terms.memory)];
+    const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory + of_kind);
     const double memory_s = std::max(traffic / terms.bandwidth_bytes_per_s * inverse_memory, terms.least_memory_s);
 
-    return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap);
+    return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap) * terms.gap_scale;
   }
 
   Evidence evidence_;
   MlpEnsemble mlp_;
   std::array<Outputs, kNumCostKinds> kind_outputs_;
-  double l2_share_ = 1;         // of L2 that holds a kernel's activations
-  double held_time_share_ = 1;  // time of a byte that L2 holds, over one that it does not
+  double l2_share_ = 1;                                      // of L2 that holds a kernel's activations
+  double held_time_share_ = 1;                               // time of a byte that L2 holds, over one that it does not
+  std::array<double, kMemoryKindNames.size()> of_memory_{};  // by MemoryKind; the unknown one's stays none
   std::map<std::string, DeviceEffects> devices_;
   std::map<std::string, RuntimeEffects> runtimes_;
   // Of the host's time for a launch, by "device|runtime": old cards stand in old machines.

@@ -71,6 +71,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   version_effects_ = register_parameter("version_effects", torch::zeros({sizes.num_versions, kNumVersionEffects}));
   launch_effects_ = register_parameter("launch_effects", torch::zeros({sizes.num_launches}));
   host_effects_ = register_parameter("host_effects", torch::zeros({sizes.num_hosts}));
+  memory_effects_ = register_parameter("memory_effects", torch::zeros({kNumMemoryKinds}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
 }
 
@@ -92,8 +93,11 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
   }
   values = output_bounds_ * at::tanh(values / output_bounds_);
   return {values + kind_bias_.index_select(0, batch.input_kind) + base_,
-          pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device), pick(version_effects_, batch.version),
-          pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host), l2_};
+          pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device),
+          pick(version_effects_, batch.version),
+          pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host),
+          pick(memory_effects_, batch.memory_kind),
+          l2_};
 }
 
 at::Tensor KernelResidual::log_latency(const KernelBatch& batch, const Learnt& learnt) {
@@ -114,9 +118,11 @@ at::Tensor KernelResidual::log_latency(const KernelBatch& batch, const Learnt& l
   const at::Tensor traffic =
       batch.weight_bytes + batch.activation_bytes * (held_share + (1 - held_share) * fill / (1 + fill)) + kNoBytes;
   const at::Tensor log_memory = at::maximum(
-      traffic.log() - batch.log_bandwidth + output(1) + on_memory.index_select(0, batch.row), batch.log_least_memory);
+      traffic.log() - batch.log_bandwidth + output(1) + on_memory.index_select(0, batch.row) + learnt.memory,
+      batch.log_least_memory);
 
-  const at::Tensor gap = (output(3) + learnt.device.select(1, 3).index_select(0, batch.row)).exp();
+  const at::Tensor gap =
+      (output(3) + learnt.device.select(1, 3).index_select(0, batch.row) + batch.log_gap_scale).exp();
   const at::Tensor kernel_s = join(log_compute, log_memory).exp() + gap;
   const at::Tensor device_s =
       at::zeros({batch.log_host.size(0)}, kernel_s.options()).index_add(0, batch.row, kernel_s * batch.count);
@@ -129,7 +135,7 @@ at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) con
          half_squares(chip_effects_.select(1, 3), priors.gap_sd) +
          half_squares(device_effects_.select(1, 3), priors.gap_sd) + half_squares(version_effects_, priors.version_sd) +
          half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
-         half_squares(kind_bias_, priors.kind_sd);
+         half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd);
 }
 
 at::Tensor KernelResidual::weight_penalty() const {

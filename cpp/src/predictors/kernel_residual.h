@@ -30,6 +30,7 @@ struct KernelResidualPriors {
   double launch_sd = 0;
   double host_sd = 0;  // of one host beside those of its chip and runtime
   double kind_sd = 0;
+  double memory_sd = 0;  // of a kind of memory
 };
 
 // Seconds of each kernel from its physics and learnt inverse efficiencies, summed over a call and joined with the
@@ -48,6 +49,7 @@ class KernelResidual : public torch::nn::Module {
     at::Tensor device;   // [B, 4]: general compute, matrix compute, memory, gap
     at::Tensor version;  // [B, 3]: convolutions, other products, memory
     at::Tensor host;     // [B]
+    at::Tensor memory;   // [k]: of the kind of memory
     at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
   };
   [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
@@ -73,6 +75,7 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor version_effects_;  // [versions, 3]
   at::Tensor launch_effects_;   // [launches] of a chip and runtime
   at::Tensor host_effects_;     // [hosts]
+  at::Tensor memory_effects_;   // [memory kinds]
   at::Tensor l2_;               // [2]
 };
 

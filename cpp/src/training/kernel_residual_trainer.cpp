@@ -41,6 +41,7 @@ void check_options(const KernelResidualOptions& options) {
       {"launch_sd", options.launch_sd},
       {"host_sd", options.host_sd},
       {"kind_sd", options.kind_sd},
+      {"memory_sd", options.memory_sd},
   };
   for (const auto& [name, value] : positive) check_positive(name, value);
   for (const std::int64_t width : options.hidden) check_positive("each width in hidden", static_cast<double>(width));
@@ -99,12 +100,13 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
     const KernelResidual::Learnt next = members[i]->learnt(batch);
     for (const auto part :
          {&KernelResidual::Learnt::outputs, &KernelResidual::Learnt::device, &KernelResidual::Learnt::version,
-          &KernelResidual::Learnt::host, &KernelResidual::Learnt::l2}) {
+          &KernelResidual::Learnt::host, &KernelResidual::Learnt::memory, &KernelResidual::Learnt::l2}) {
       sum.*part = sum.*part + next.*part;
     }
   }
   const auto count = static_cast<double>(members.size());
-  return {sum.outputs / count, sum.device / count, sum.version / count, sum.host / count, sum.l2 / count};
+  return {sum.outputs / count, sum.device / count, sum.version / count,
+          sum.host / count,    sum.memory / count, sum.l2 / count};
 }
 
 KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOptions& options,
@@ -114,8 +116,8 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   KernelResidual module(sizes_of(rows, options.hidden), generator);
   module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
-  const KernelResidualPriors priors{options.chip_sd,   options.device_sd, options.gap_sd, options.version_sd,
-                                    options.launch_sd, options.host_sd,   options.kind_sd};
+  const KernelResidualPriors priors{options.chip_sd,   options.device_sd, options.gap_sd,  options.version_sd,
+                                    options.launch_sd, options.host_sd,   options.kind_sd, options.memory_sd};
   const double mean_weight =
       std::accumulate(rows.weight.begin(), rows.weight.end(), 0.0) / static_cast<double>(rows.num_rows());
   check_positive("the mean weight", mean_weight);

@@ -26,6 +26,7 @@ struct KernelResidualOptions {
   double launch_sd = 0.5;
   double host_sd = 0.5;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;
+  double memory_sd = 0.2;  // of a kind of memory, which its chips share
   std::uint64_t seed = 0;
 };
 

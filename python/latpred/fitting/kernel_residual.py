@@ -1,11 +1,11 @@
 """Fits the default predictor: physics of each kernel times an inverse efficiency that a small MLP has learnt.
 
     compute = FLOPs / peak x exp(ic) x wave factor ^ a      memory = traffic past L2 / bandwidth x exp(ib)
-    seconds = pnorm3(compute, memory) + gap                 call = pnorm3(sum of seconds, host)
+    seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
 
 LibTorch fits it end to end on whole calls (predictors/kernel_residual.cpp), C++ without torch answers with it
-(predict/kernel_residual.cpp). Effects of chips, devices and versions of runtimes are drawn towards none; what was not
-measured has none.
+(predict/kernel_residual.cpp). Effects of kinds of memory, chips, devices and versions of runtimes are drawn towards
+none; what was not measured has none.
 """
 
 from __future__ import annotations
@@ -138,7 +138,10 @@ def _arrays(
 ) -> dict[str, Any]:
     """`table` as _predictors takes it."""
     rows = table.rows
-    names = ("compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute")
+    names = (
+        "compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
+        "least_memory", "gap_scale",
+    )  # fmt: skip
     return {
         "num_columns": len(COLUMNS),
         "num_kinds": len(KINDS),
@@ -152,8 +155,8 @@ def _arrays(
         "first_kernel": table.first_kernel,
         "input": table.input,
         "count": table.count,
-        **{name: table.term(name).astype(float) for name in (*names, "least_memory")},
-        **{name: table.term(name).astype(np.int64) for name in ("units", "library")},
+        **{name: table.term(name).astype(float) for name in names},
+        **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
         "host_s": host_s,
         "device": _index(effects.devices, rows.device),
         "chip": _index(effects.chips, rows.chip),
@@ -222,6 +225,7 @@ class KernelResidual:
         """What the checkpoint stores of it: [E, ...] each, effects of devices and runtimes in the manifest's order."""
         names = [name for name in self.members[0] if not name.endswith("_effects")]
         stored = {name: np.stack([member[name] for member in self.members]) for name in names}
+        stored["memory_effects"] = np.stack([member["memory_effects"] for member in self.members])
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
         places = list(self._launches().values())
@@ -235,6 +239,7 @@ class KernelResidual:
             "members": len(self.members),
             "hidden": widths[:-1],
             "columns": list(COLUMNS),
+            "memory_kinds": _core.memory_kinds(),
             "device_effects": list(self.devices),
             "runtime_effects": sorted(self.effects.newest()),
             "launch_effects": list(self._launches()),
