@@ -19,7 +19,6 @@ import pandas as pd
 from latpred.colocation import table
 from latpred.colocation.combination import APPLICATIONS
 from latpred.colocation.fit import fit_terms, read_graphs
-from latpred.colocation.networks import graph_of
 from latpred.colocation.rows import (
     GROUPS,
     STREAMS,
@@ -28,6 +27,7 @@ from latpred.colocation.rows import (
     core_model,
     labelled,
 )
+from latpred.datasets.graph_cache import graph_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 

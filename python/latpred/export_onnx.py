@@ -42,6 +42,9 @@ _REAL_TYPES = ("float32", "float16", "bfloat16", "float64")
 
 # Operators whose constant is the shape of their output: the graph knows it, whatever the file had.
 _SHAPE_INPUT = {"reshape": 1, "expand": 1}
+# Where ONNX has sizes as an input, and the attributes that other frameworks have instead.
+_SIZES_INPUT = _SHAPE_INPUT | {"constant_of_shape": 0, "tile": 1}
+_SIZES = ("shape", "repeats", "allowzero", "may_hold_batch")
 
 
 def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -125,32 +128,53 @@ class _Writer:
     def _add_initializer(self, name: str, data_type: int, shape: Any, values: Any) -> None:
         self.stored.append(self.onnx.helper.make_tensor(name, data_type, list(shape), values))
 
+    def _sizes(self, shape: tuple[int, ...]) -> str:
+        """The name of a stored tensor with these numbers."""
+        name = "shape_" + "x".join(map(str, shape))
+        if name not in self.used_names:
+            self.used_names.add(name)
+            self._add_initializer(name, self.onnx.TensorProto.INT64, [len(shape)], shape)
+        return name
+
     def _add_weight(self, tensor: Tensor) -> None:
-        shape_name = "shape_" + "x".join(map(str, tensor.shape))
-        if shape_name not in self.used_names:
-            self.used_names.add(shape_name)
-            self._add_initializer(shape_name, self.onnx.TensorProto.INT64, [len(tensor.shape)], tensor.shape)
+        shape_name = self._sizes(tensor.shape)
         zero = self.onnx.helper.make_tensor("zero", tensor.dtype_id, [1], [0])
         self.nodes.append(self.onnx.helper.make_node("ConstantOfShape", [shape_name], [self._name(tensor)], value=zero))
 
     def _add_node(self, node: Node) -> None:
+        made = node.outputs[0]
+        if node.operator == "range" and self.graph.source.framework != "onnx" and made is not None:
+            # Its limit may be the batch that the network was recorded at.
+            self._add_initializer(self._name(made), made.dtype_id, made.shape, range(made.shape[0]))
+            return
         shape_input = _SHAPE_INPUT.get(node.operator)
         for index, tensor in enumerate(node.inputs):
             if tensor is None:
                 continue
             reshaped = node.outputs[0] if index == shape_input else None
             self._store(tensor, None if reshaped is None else list(reshaped.shape))
-        domain, operator = _onnx_operator(node)
-        made = self._make_node(node, domain, operator)
-        if domain == "" and not self._is_valid(made):
+        domain, operator = self._onnx_operator(node)
+        written = self._make_node(node, domain, operator)
+        if domain == "" and not self._is_valid(written):
             domain = OWN_DOMAIN
-            made = self._make_node(node, domain, operator)
+            written = self._make_node(node, domain, node.operator)
         if domain:
             self.domains.add(domain)
-        self.nodes.append(made)
+        self.nodes.append(written)
+
+    def _onnx_operator(self, node: Node) -> tuple[str, str]:
+        """Its domain and name; those of a file that was ONNX stay."""
+        if node.source_operator and self.graph.source.framework == "onnx":
+            domain, _, operator = node.source_operator.rpartition("::")
+            return domain, operator
+        return "", onnx_name(node.operator)
 
     def _make_node(self, node: Node, domain: str, operator: str) -> Any:
         inputs = ["" if tensor is None else self._name(tensor) for tensor in node.inputs]
+        attributes = {name: value for name, value in node.attributes.items() if value != []}
+        if (sizes := _sizes_in_attributes(node)) is not None:
+            inputs[_SIZES_INPUT[node.operator] :] = [self._sizes(sizes)]
+            attributes = {name: value for name, value in attributes.items() if name not in _SIZES}
         while inputs and not inputs[-1]:
             inputs.pop()
         outputs = ["" if tensor is None else self._name(tensor) for tensor in node.outputs]
@@ -161,7 +185,7 @@ class _Writer:
             name=node.name,
             domain=domain,
             doc_string=f"executed {node.repeat} times" if node.repeat > 1 else None,
-            **{name: value for name, value in node.attributes.items() if value != []},
+            **attributes,
         )
 
     def _is_valid(self, made: Any) -> bool:
@@ -176,19 +200,25 @@ class _Writer:
         return True
 
 
+def _sizes_in_attributes(node: Node) -> tuple[int, ...] | None:
+    """What ONNX has as a tensor of sizes and other frameworks as an attribute, at the graph's batch: an attribute may
+    hold the one that the network was recorded at."""
+    made, read = node.outputs[0], node.inputs[0] if node.inputs else None
+    if made is None or node.operator not in _SIZES_INPUT or not any(name in node.attributes for name in _SIZES):
+        return None
+    if node.operator != "tile":
+        return made.shape
+    if read is None or len(read.shape) != len(made.shape):
+        return None
+    return tuple(new // old for new, old in zip(made.shape, read.shape, strict=True))
+
+
 def _opset_of(graph: Graph) -> int:
     """The version that the file was written in: nodes kept its form."""
     if graph.source.framework != "onnx":
         return _OPSET
     match = re.search(r"opset (\d+)", graph.source.format)
     return max(int(match[1]), _OLDEST_OPSET) if match else _OPSET
-
-
-def _onnx_operator(node: Node) -> tuple[str, str]:
-    if node.source_operator:
-        domain, _, operator = node.source_operator.rpartition("::")
-        return domain, operator
-    return "", onnx_name(node.operator)
 
 
 @cache

@@ -19,7 +19,7 @@ CONVOLUTIONS, DENSE = "cnn:3-64-64-64?size=32", "fnn:1024-4096-1024"
 
 @pytest.fixture
 def pair():
-    from latpred.colocation.networks import graph_of
+    from latpred.datasets.graph_cache import graph_of
 
     return [graph_of(CONVOLUTIONS, 8), graph_of(DENSE, 8)]
 

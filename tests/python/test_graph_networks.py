@@ -246,6 +246,18 @@ def test_part_takes_graphs_in_order():
     places = np.concatenate([np.arange(first_edge[g], first_edge[g + 1]) for g in which])
     np.testing.assert_array_equal(some["fusible"], graphs["fusible"][places])
     np.testing.assert_allclose(trainer.predict(unlabelled(some))["fusible"], all_edges[places], rtol=1e-5)
+    with pytest.raises(InvalidArgumentError, match="with a sum cannot be parted"):
+        graph_arrays.part(graphs | {"sums": np.ones((3, 1))}, which)
+
+
+def test_a_rate_is_found_between_too_small_and_too_large():
+    graphs = random_graphs(12, True, 1)
+    config = fusion.recipe("fusion_edges")
+    sizes = fusion.sizes_of(graphs, graph_arrays.num_operators())
+    found = fusion.find_learning_rate(config, sizes, graphs)
+    assert 1e-7 < found["steepest"] < 1
+    assert len(found["rates"]) == len(found["losses"])
+    assert fusion.find_learning_rate(config, sizes, graphs, seed=1)["losses"] != found["losses"]
 
 
 def test_a_runtimes_graph_is_put_together():

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from latpred import _core
 from latpred.cli import main
 from latpred.datasets import fusion, kernels, label_table
+from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError, ShapeError, UnsupportedOperatorError
-from latpred.labels import grouping, neighbour, runtimes, standard_onnx, tu_dataset
+from latpred.labels import grouping, neighbour, runtimes, tu_dataset
 from latpred.labels.labelled import LabelledKernel, Labels, edges_of, graph_node_of_each
 from latpred.labels.networks import Listed, at_size, read_list
-from latpred.labels.runtimes import graph_of
+from latpred.workloads import standard_onnx
 from latpred.workloads.onnx_files import FileNode
 
 RECIPE = "googlenet:v1?depth=1&size=32&width=25"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from latpred.errors import InvalidArgumentError
+from latpred.errors import InvalidArgumentError, UnsupportedOperatorError
 from latpred.workloads import onnx_files
 from latpred.workloads.workload import Setting
 
@@ -117,5 +117,25 @@ def test_dense_layers_of_more_than_two_axes(tmp_path):
 
 
 def test_operators_that_onnx_lacks_are_named(tmp_path):
-    with pytest.raises(InvalidArgumentError, match=r"ONNX has no operator for node .*Embedding"):
+    with pytest.raises(UnsupportedOperatorError, match=r"node .* \(multi_head_attention\) cannot be written as ONNX"):
         prepare("bert:base?seq=8", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["convnext", "efficientnet", "swin", "vit"])
+def test_recipes_of_operators_that_onnx_writes_as_several_become_files(name, tmp_path):
+    from latpred.datasets import family_networks
+
+    recipe = next(text for text, _ in family_networks.graphs([name]))
+    written = onnx.load(prepare(recipe, tmp_path).path)
+    onnx.checker.check_model(written)
+    assert all(node.domain == "" for node in written.graph.node)
+
+
+def test_inputs_keep_their_names_unless_these_are_taken(tmp_path):
+    import latpred
+
+    net = latpred.GraphBuilder()
+    net.output(net.apply("add", [net.input("x", (4,)), net.input("t1", (4,))]))
+    path = tmp_path / "sum.onnx"
+    net.build(2).to_onnx(path)
+    assert list(prepare(path, tmp_path, batch=2).inputs) == ["x", "input_1"]

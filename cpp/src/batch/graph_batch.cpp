@@ -5,6 +5,7 @@
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace latpred {
 namespace {
@@ -24,9 +25,10 @@ class Rows {
   template <typename Value>
   void add(std::span<const double> table, std::int64_t begin, std::int64_t end) {
     const std::int64_t width = values_.size(1);
+    auto* const to = values_.mutable_data_ptr<Value>();
     for (const double value :
          table.subspan(static_cast<std::size_t>(begin * width), static_cast<std::size_t>((end - begin) * width))) {
-      values_.mutable_data_ptr<Value>()[place_++] = static_cast<Value>(value);
+      to[place_++] = static_cast<Value>(value);
     }
   }
   [[nodiscard]] const at::Tensor& values() const { return values_; }
@@ -36,8 +38,21 @@ class Rows {
   std::int64_t place_ = 0;
 };
 
-Neighbours sorted_neighbours(Pairs pairs, std::int64_t num_nodes) {
-  std::ranges::sort(pairs, {}, [](const auto& pair) { return std::pair(pair.second, pair.first); });
+// By target, then by source: counted into place, once for each.
+Pairs sorted(const Pairs& pairs, std::int64_t num_nodes) {
+  const auto pass = [num_nodes](const Pairs& given, std::int64_t Pairs::value_type::* key) {
+    std::vector<std::size_t> place(static_cast<std::size_t>(num_nodes) + 1);
+    for (const auto& pair : given) ++place[static_cast<std::size_t>(pair.*key) + 1];
+    std::partial_sum(place.begin(), place.end(), place.begin());
+    Pairs made(given.size());
+    for (const auto& pair : given) made[place[static_cast<std::size_t>(pair.*key)]++] = pair;
+    return made;
+  };
+  return pass(pass(pairs, &Pairs::value_type::first), &Pairs::value_type::second);
+}
+
+// Pairs that are sorted.
+Neighbours to_neighbours(const Pairs& pairs, std::int64_t num_nodes) {
   std::vector<std::int64_t> first(static_cast<std::size_t>(num_nodes) + 1), source, target;
   source.reserve(pairs.size());
   target.reserve(pairs.size());
@@ -69,10 +84,10 @@ Neighbours neighbours_of(Pairs pairs, std::int64_t num_nodes, bool undirected) {
   if (undirected) {
     const std::size_t size = pairs.size();
     for (std::size_t i = 0; i < size; ++i) pairs.emplace_back(pairs[i].second, pairs[i].first);
-    std::ranges::sort(pairs);
-    pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
   }
-  return sorted_neighbours(std::move(pairs), num_nodes);
+  pairs = sorted(pairs, num_nodes);
+  if (undirected) pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  return to_neighbours(pairs, num_nodes);
 }
 
 Neighbours with_self_loops(const Neighbours& neighbours) {
@@ -83,7 +98,7 @@ Neighbours with_self_loops(const Neighbours& neighbours) {
     if (source[e] != target[e]) pairs.emplace_back(source[e], target[e]);  // one of its own takes its place
   }
   for (std::int64_t node = 0; node < neighbours.num_nodes(); ++node) pairs.emplace_back(node, node);
-  return sorted_neighbours(std::move(pairs), neighbours.num_nodes());
+  return to_neighbours(sorted(pairs, neighbours.num_nodes()), neighbours.num_nodes());
 }
 
 std::vector<std::int64_t> first_edges(const GraphTable& table) {

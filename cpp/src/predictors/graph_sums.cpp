@@ -50,11 +50,12 @@ class WeightedSum : public torch::autograd::Function<WeightedSum> {
     const auto* from = x.const_data_ptr<float>();
     const auto* weight = weights.const_data_ptr<float>();
     auto* to = out.mutable_data_ptr<float>();
+    const std::int64_t* const begin = integers(first);
+    const std::int64_t* const at = integers(source);
     for (std::int64_t n = 0; n < num_nodes; ++n) {
-      for (std::int64_t e = integers(first)[n]; e < integers(first)[n + 1]; ++e) {
+      for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
         for (std::int64_t h = 0; h < heads; ++h) {
-          add_scaled(from + (integers(source)[e] * heads + h) * width, weight[e * heads + h], width,
-                     to + (n * heads + h) * width);
+          add_scaled(from + (at[e] * heads + h) * width, weight[e * heads + h], width, to + (n * heads + h) * width);
         }
       }
     }
@@ -79,10 +80,12 @@ class WeightedSum : public torch::autograd::Function<WeightedSum> {
     const auto* d_to = d_out.const_data_ptr<float>();
     auto* d_from = d_x.mutable_data_ptr<float>();
     auto* d_weight = wants_weights ? d_weights.mutable_data_ptr<float>() : nullptr;
+    const std::int64_t* const begin = integers(first);
+    const std::int64_t* const at = integers(source);
     for (std::int64_t n = 0; n < num_nodes; ++n) {
-      for (std::int64_t e = integers(first)[n]; e < integers(first)[n + 1]; ++e) {
+      for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
         for (std::int64_t h = 0; h < heads; ++h) {
-          const std::int64_t at_source = (integers(source)[e] * heads + h) * width;
+          const std::int64_t at_source = (at[e] * heads + h) * width;
           const float* d_row = d_to + (n * heads + h) * width;
           add_scaled(d_row, weight[e * heads + h], width, d_from + at_source);
           if (wants_weights) d_weight[e * heads + h] = dot(d_row, from + at_source, width);
@@ -101,9 +104,10 @@ class SoftmaxOfNeighbours : public torch::autograd::Function<SoftmaxOfNeighbours
     const std::int64_t heads = scores.size(1);
     const auto* score = scores.const_data_ptr<float>();
     auto* share = shares.mutable_data_ptr<float>();
+    const std::int64_t* const first_edge = integers(first);
     for (std::int64_t n = 0; n + 1 < first.numel(); ++n) {
-      const std::int64_t begin = integers(first)[n];
-      const std::int64_t end = integers(first)[n + 1];
+      const std::int64_t begin = first_edge[n];
+      const std::int64_t end = first_edge[n + 1];
       for (std::int64_t h = 0; h < heads && begin < end; ++h) {
         float most = score[begin * heads + h];
         for (std::int64_t e = begin; e < end; ++e) most = std::max(most, score[e * heads + h]);
@@ -126,13 +130,14 @@ class SoftmaxOfNeighbours : public torch::autograd::Function<SoftmaxOfNeighbours
     const auto* share = shares.const_data_ptr<float>();
     const auto* d_share = d_shares.const_data_ptr<float>();
     auto* d_score = d_scores.mutable_data_ptr<float>();
+    const std::int64_t* const begin = integers(first);
     for (std::int64_t n = 0; n + 1 < first.numel(); ++n) {
       for (std::int64_t h = 0; h < heads; ++h) {
         float mean = 0;
-        for (std::int64_t e = integers(first)[n]; e < integers(first)[n + 1]; ++e) {
+        for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
           mean += share[e * heads + h] * d_share[e * heads + h];
         }
-        for (std::int64_t e = integers(first)[n]; e < integers(first)[n + 1]; ++e) {
+        for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
           d_score[e * heads + h] = share[e * heads + h] * (d_share[e * heads + h] - mean);
         }
       }
@@ -156,9 +161,8 @@ class RowsAt : public torch::autograd::Function<RowsAt> {
     const at::Tensor d_x = at::zeros({context->saved_data["rows"].toInt(), width}, d_out.options());
     const auto* from = d_out.const_data_ptr<float>();
     auto* to = d_x.mutable_data_ptr<float>();
-    for (std::int64_t e = 0; e < index.numel(); ++e) {
-      add_scaled(from + e * width, 1, width, to + integers(index)[e] * width);
-    }
+    const std::int64_t* const at = integers(index);
+    for (std::int64_t e = 0; e < index.numel(); ++e) add_scaled(from + e * width, 1, width, to + at[e] * width);
     return {d_x, at::Tensor()};
   }
 };

@@ -269,6 +269,7 @@ LearningRates GraphTrainer::find_learning_rate(const GraphTable& table, double l
     const Units units(table, config());
     const std::vector<std::int64_t> order = order_of_epoch(units.count(), seed(), 0);
     LearningRates found;
+    const std::int64_t window = std::max(std::int64_t{1}, steps / 10);
     double smoothed = 0;
     for (std::int64_t i = 0; i < steps; ++i) {
       const std::vector<std::int64_t> which = units.graphs(order, i % units.num_steps());
@@ -280,10 +281,11 @@ LearningRates GraphTrainer::find_learning_rate(const GraphTable& table, double l
       if (!std::isfinite(unbiased)) break;
       found.rates.push_back(rate);
       found.losses.push_back(unbiased);
-      if (unbiased > kExplosion * *std::ranges::min_element(found.losses)) break;
+      // Of small batches the first losses are anything.
+      const auto settled = found.losses.begin() + std::min(window, i);
+      if (unbiased > kExplosion * *std::min_element(settled, found.losses.end())) break;
     }
     // Slopes between means of some losses before and after: one batch is easier than the next.
-    const std::int64_t window = std::max(std::int64_t{1}, steps / 10);
     const auto mean = [&](std::int64_t begin) {
       const auto first = found.losses.begin() + begin;
       return std::accumulate(first, first + window, 0.0) / static_cast<double>(window);

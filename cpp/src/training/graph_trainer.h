@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct GraphAttention {
 // Losses while the learning rate grows, as Smith (2017) finds one.
 struct LearningRates {
   std::vector<double> rates;
-  std::vector<double> losses;  // smoothed
-  double steepest = 0;         // the rate where the loss falls fastest
+  std::vector<double> losses;                                  // smoothed
+  double steepest = std::numeric_limits<double>::quiet_NaN();  // the rate where the loss falls fastest; NaN: nowhere
 };
 
 // A trained graph neural network behind plain numbers: this header and those below include no torch.

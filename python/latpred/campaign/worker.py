@@ -19,6 +19,7 @@ from latpred.campaign import spec
 from latpred.campaign.health import PROBE_EVERY_S, Prober
 from latpred.campaign.spec import Item
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError, ProfilerError
+from latpred.workloads import child
 
 MEASURE, PROBE, DESCRIBE = "measure", "probe", "describe"  # what a worker is asked
 READY, REFUSED, RESULT, PROBED, DESCRIBED = "ready", "refused", "result", "probed", "described"  # what it answers
@@ -39,6 +40,7 @@ class Measurer:
         self._settings = settings
         for module in settings["imports"]:
             importlib.import_module(module)
+        child.first_imports[:] = settings["imports"]
         _core.protocol(settings["protocol"])  # an unknown one is refused before anything is measured
         self._fingerprint, self._facts = machine(settings["device"])
         self._prober = Prober()

@@ -13,7 +13,7 @@ from latpred._core import Graph
 from latpred.colocation import fits
 from latpred.colocation.answer import CoLocatedMember, CoLocation
 from latpred.colocation.fits import CPU, GPU, CoreModel, Fit
-from latpred.colocation.networks import graph_of
+from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST

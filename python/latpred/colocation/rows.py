@@ -12,8 +12,7 @@ from latpred import _core
 from latpred.colocation import combination, fits, table
 from latpred.colocation.combination import CORES, ONE_CORE, Combination, Member
 from latpred.colocation.fits import CoreModel
-from latpred.colocation.networks import graph_of
-from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.graph_cache import GraphCache, graph_of
 
 _CACHE_TIMES = 1e-12
 # What is measured, each with labels of its own.

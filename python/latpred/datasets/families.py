@@ -1,8 +1,8 @@
 """The set "families": networks as graphs, with how long each took where, for predictors of whole graphs.
 
-Rows are what data/measurements says of networks of timm, Accel-NASBench, NAS-Bench-201, FBNet and Once-for-all; their
-graphs are rebuilt from recipes. Nothing is downloaded. Beside them stands what the default predictor says of timm's
-networks on an A100, to teach small networks what it knows:
+Rows are what data/measurements says of networks of timm, Accel-NASBench, NAS-Bench-201, FBNet and Once-for-all, and
+what this project measured itself; their graphs are rebuilt from recipes. Nothing is downloaded. Beside them stands what
+the default predictor says of timm's networks on an A100, to teach small networks what it knows:
 
 python -m latpred.datasets.families --out data/measurements/families_modelled.parquet
 """
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 ROWS_FILE = "rows.parquet"
 GRAPHS_FILE = "graphs.xz"
 MODELLED_FILE = "families_modelled.parquet"
+MEASURED_FILE = "families_measured.parquet"  # by this project: families_measured.py
 
 KINDS = ("timm", "anb", "nb201", "fbnet", "ofa")  # of recipes that are whole image networks
 MEASURED, MODELLED = "measured", "modelled"
@@ -78,7 +79,7 @@ _VALIDATION_FOLD = str((int(_TEST_FOLDS[0]) + 1) % FOLDS)
 
 COLUMNS = [
     "id", "family", "network", "recipe", "batch", "input", *TARGETS, "label", "device", "runtime", "runtime_version",
-    "precision", "layout", "noise", "module", "protocol", "source", "licence",
+    "precision", "layout", "autograd", "noise", "module", "protocol", "source", "licence",
 ]  # fmt: skip
 
 
@@ -173,7 +174,8 @@ def load(folder: Path | None = None, labels: str = MEASURED) -> Families:
     table["label"] = MEASURED
     table["network"] = [network_of(recipe) for recipe in table.recipe]
     table["family"] = [family_of(name, module) for name, module in zip(table.network, table.module, strict=True)]
-    return Families(table.sort_values("id")[COLUMNS].reset_index(drop=True), GraphCache(where / GRAPHS_FILE))
+    table = pandas.concat([table[COLUMNS], pandas.read_parquet(where / MEASURED_FILE)[COLUMNS]])
+    return Families(table.sort_values("id", ignore_index=True), GraphCache(where / GRAPHS_FILE))
 
 
 def shipped_folder() -> Path:
@@ -271,6 +273,7 @@ def modelled(folder: Path) -> pd.DataFrame:
                     "runtime_version": "",
                     "precision": answer.precision,
                     "layout": "nchw",
+                    "autograd": False,
                     "noise": np.nan,
                     "module": module,
                     "protocol": f"answer of {answer.predictor}, checkpoint {digest}",

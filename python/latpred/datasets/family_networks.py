@@ -245,14 +245,14 @@ def _swin(net: GraphBuilder, recipe: Recipe) -> None:
             is_shifted = layer % 2 == 1 and wide < side
             y = _layer_norm(net, x, width)
             if is_shifted:
-                y = net.apply("roll", y, shifts=[-(wide // 2)] * 2, dims=[1, 2])
+                y = net.apply("roll", y, shifts=[-(wide // 2)] * 2, axes=[1, 2])
             y = _moved(net, _shaped(net, y, -1, count, wide, count, wide, width), 0, 1, 3, 2, 4, 5)
             bias = net.parameter((1, heads, seq, seq))
             y = _attend(net, _shaped(net, y, -1, seq, width), seq, width, heads, bias)
             y = _moved(net, _shaped(net, y, -1, count, count, wide, wide, width), 0, 1, 3, 2, 4, 5)
             y = _shaped(net, y, -1, side, side, width)
             if is_shifted:
-                y = net.apply("roll", y, shifts=[wide // 2] * 2, dims=[1, 2])
+                y = net.apply("roll", y, shifts=[wide // 2] * 2, axes=[1, 2])
             x = net.apply("add", [x, y])
             x = net.apply("add", [x, _feed_forward(net, _layer_norm(net, x, width), width, expand)])
     x = net.apply("reduce_mean", [_layer_norm(net, x, width), net.constant([1, 2])], keepdims=0)

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from latpred import _core
 from latpred._core import Graph, Program
-from latpred.datasets.recipe import build, parse
+from latpred.datasets.recipe import Recipe, build, parse
 from latpred.datasets.recorded import Recorded, is_recorded, record
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError
 from latpred.folders import cache_folder
@@ -92,15 +92,24 @@ class GraphCache:
 
     def graph(self, recipe: str, batch: int) -> Graph:
         """The network of `recipe` at `batch`: from this cache, or built where the recipe needs no framework."""
-        parsed = parse(recipe)
-        if is_recorded(parsed):
+        if is_recorded(parse(recipe)):
             return _core.resolve(self._program(recipe), batch)
-        net = _core.GraphBuilder()
-        build(net, parsed)
-        return net.build(batch)
+        return graph_of(recipe, batch)
 
     def _read(self, recipe: str) -> Program:
         return self.recorded(recipe).program()
+
+
+def graph_of(recipe: str | Recipe, batch: int, cache: GraphCache | None = None) -> Graph:
+    """The network of a recipe; one that a framework builds is read from `cache` where that has it, or built now."""
+    parsed = parse(recipe) if isinstance(recipe, str) else recipe
+    if cache is not None and str(parsed) in cache:
+        return cache.graph(str(parsed), batch)
+    if is_recorded(parsed):
+        return _core.resolve(record(parsed).program(), batch)
+    net = _core.GraphBuilder()
+    build(net, parsed)
+    return net.build(batch)
 
 
 def _attempt(recipe: str) -> tuple[str, Recorded | None, str | None, float]:

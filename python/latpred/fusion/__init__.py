@@ -2,7 +2,7 @@
 
 from latpred.fusion.bounds import Bounds
 from latpred.fusion.difference import Difference
-from latpred.fusion.network import GraphNetwork, load, recipe, sizes_of, train
+from latpred.fusion.network import GraphNetwork, find_learning_rate, load, recipe, sizes_of, train
 from latpred.fusion.optimized import (
     OptimizedGraph,
     OptimizedKernel,
@@ -21,6 +21,7 @@ __all__ = [
     "OptimizedGraph",
     "OptimizedKernel",
     "edges_between",
+    "find_learning_rate",
     "groups_of",
     "load",
     "of_groups",

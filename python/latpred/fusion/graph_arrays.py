@@ -110,7 +110,9 @@ def of_kernels(rows: KernelRows, which: np.ndarray, columns: np.ndarray | None =
 
 
 def part(arrays: Arrays, which: np.ndarray) -> Arrays:
-    """The graphs `which`, in that order."""
+    """The graphs `which`, in that order; not of calls with a sum, whose graphs stand together."""
+    if "sums" in arrays:
+        raise InvalidArgumentError("graphs of calls with a sum cannot be parted: choose calls, then make their arrays")
     first = arrays["first_node"]
     first_edge = np.searchsorted(arrays["edges"][0], first)  # edges of one graph stand together, graphs in order
     counts, edge_counts = np.diff(first)[which], np.diff(first_edge)[which]

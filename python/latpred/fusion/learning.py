@@ -149,18 +149,22 @@ def groups_of(rows: KernelRows, networks: Sequence[int], in_network: bool = Fals
             kinds.setdefault(key, Counter())[kind] += 1
         ends.append(len(first))
     known = [[s for s in some if s == s] for some in seconds.values()]
-    summed = np.array([sum(some) for some in known])
-    calls = Calls(
-        np.array(ends, np.int64),
-        np.array([len(some) for some in known], np.float64),
-        np.array([summed[begin:end].sum() for begin, end in itertools.pairwise(ends)]),
-    )
     return Groups(
         list(first.values()),
         np.array([np.median(some) if some else np.nan for some in known], np.float64),
         [counts.most_common(1)[0][0] for counts in kinds.values()],
         np.array([len(some) for some in seconds.values()], np.int64),
-        calls if in_network else None,
+        _calls(known, ends) if in_network else None,
+    )
+
+
+def _calls(known: Sequence[Sequence[float]], ends: Sequence[int]) -> Calls:
+    """known: the times of each group; ends: of each call's groups, 0 before the first."""
+    summed = np.array([sum(some) for some in known])
+    return Calls(
+        np.array(ends, np.int64),
+        np.array([len(some) for some in known], np.float64),
+        np.array([summed[begin:end].sum() for begin, end in itertools.pairwise(ends)]),
     )
 
 

@@ -129,6 +129,16 @@ def sizes_of(graphs: Arrays, operators: int, classes: int = 0) -> GraphSizes:
     return sizes
 
 
+def find_learning_rate(
+    config: GraphConfig, sizes: GraphSizes, graphs: Arrays, *, seed: int = 0, inputs: str = AS_THEY_ARE
+) -> dict[str, Any]:
+    """A new network's losses [S] while the rates [S] grow from 1e-7 to 1, a batch each, and the rate where they fall
+    fastest ("steepest"; NaN where they fall nowhere)."""
+    trainer: GraphTrainer = predictors_module().GraphTrainer(config, sizes, seed)
+    found: dict[str, Any] = trainer.find_learning_rate(derive(inputs, graphs))
+    return found
+
+
 def train(
     config: GraphConfig,
     sizes: GraphSizes,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred import _core
+from latpred.errors import InvalidArgumentError
 from latpred.fusion.graph_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 FEATURE_SET = "dippm"  # of latpred.features
 TARGETS = ("latency_s", "memory_bytes", "energy_j")
 
-_NUM_SIZES = 4  # the last columns of a node: sizes of its output
+NUM_SIZES = 4  # the last columns of a node: sizes of its output
 _FLOPS_OF_A_MAC = 2
 _BYTES_MOVED = 2 * 4  # each element is written once and read once, in float32
 
@@ -67,15 +68,27 @@ def joined(graphs: Sequence[Arrays]) -> Arrays:
 
 def with_totals(arrays: Arrays) -> Arrays:
     """Ours: three columns more, elements that all nodes give, the most that one gives, and how many nodes there are."""
-    given = np.prod(np.maximum(arrays["nodes"][:, -_NUM_SIZES:], 1), axis=1)
+    given = np.prod(np.maximum(arrays["nodes"][:, -NUM_SIZES:], 1), axis=1)
     first = arrays["first_node"][:-1]
     totals = [np.add.reduceat(given, first), np.maximum.reduceat(given, first), np.diff(arrays["first_node"])]
     return arrays | {"columns": np.column_stack([arrays["columns"], *totals])}
 
 
-def latency_base_s(arrays: Arrays, device: str) -> np.ndarray:
-    """[G] what graphs of with_totals() would take at a device's peaks: the physics that ours learns a factor of."""
-    macs, elements = arrays["columns"][:, 0], arrays["columns"][:, -3]
+def peaks_of(device: str) -> tuple[float, float]:
+    """FLOP/s and bytes/s that a row of the device table promises."""
     row = _core.device(device)
     flops_per_s = row.fp16_flops_per_s or row.fp32_flops_per_s
-    return np.asarray(_FLOPS_OF_A_MAC * macs / flops_per_s + _BYTES_MOVED * elements / row.bandwidth_bytes_per_s)
+    if flops_per_s is None:
+        raise InvalidArgumentError(f"the device table knows no FLOP/s of '{row.name}'")
+    return flops_per_s, row.bandwidth_bytes_per_s
+
+
+def latency_base_s(arrays: Arrays, device: str) -> np.ndarray:
+    """[G] what graphs of with_totals() would take at a device's peaks: the physics that ours learns a factor of."""
+    return base_s(arrays, *peaks_of(device))
+
+
+def base_s(arrays: Arrays, flops_per_s: float, bytes_per_s: float) -> np.ndarray:
+    """The same at peaks that somebody knows."""
+    macs, elements = arrays["columns"][:, 0], arrays["columns"][:, -3]
+    return np.asarray(_FLOPS_OF_A_MAC * macs / flops_per_s + _BYTES_MOVED * elements / bytes_per_s)

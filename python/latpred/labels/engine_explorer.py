@@ -20,12 +20,11 @@ from typing import Any
 from latpred.api import load
 from latpred.datasets import label_table
 from latpred.datasets.recipe import parse
-from latpred.labels import standard_onnx
 from latpred.labels.engine_labels import labels_of
 from latpred.labels.labelled import Labels
 from latpred.labels.networks import Networks, at_size
 from latpred.labels.tensorrt import Engine, read_engine
-from latpred.workloads import onnx_files
+from latpred.workloads import onnx_files, standard_onnx
 from latpred.workloads.onnx_files import FileNode
 from latpred.workloads.workload import Setting
 

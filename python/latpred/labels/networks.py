@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from latpred._core import Graph, GraphBuilder, Tensor
-from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.graph_cache import GraphCache, graph_of
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import is_recorded
 from latpred.errors import InvalidArgumentError
-from latpred.labels.runtimes import graph_of
 
 _COMMENT = "#"
 _LINE = re.compile(r"(?P<recipe>\S+)\s+(?P<family>\S+)(\s+(?P<batches>\d+(,\d+)*))?")

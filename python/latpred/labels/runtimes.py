@@ -9,23 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred._core import GraphBuilder
 from latpred.api import load
-from latpred.datasets.recipe import Recipe, build, parse
-from latpred.datasets.recorded import is_recorded, record
+from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
-from latpred.labels import standard_onnx
 from latpred.labels.inductor import label_module
 from latpred.labels.labelled import Labels, from_kernel_times
 from latpred.labels.neighbour import beside
-from latpred.workloads import child, itt, onnx_files
+from latpred.workloads import child, itt, onnx_files, standard_onnx
 from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
 from latpred.workloads.sources import onnx_path
 from latpred.workloads.workload import Setting, check_choice
 
 if TYPE_CHECKING:
-    from latpred._core import Graph
+    pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,18 +94,6 @@ def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: boo
 def onnx_path_or_none(source: Any) -> Path | None:
     """The file, where the source is the path of one."""
     return None if hasattr(source, "nodes") else onnx_path(source)
-
-
-def graph_of(recipe: str | Recipe, batch: int) -> Graph:
-    """The network of a recipe; those that only a framework builds are built by it now."""
-    from latpred import _core
-
-    parsed = parse(recipe) if isinstance(recipe, str) else recipe
-    if is_recorded(parsed):
-        return _core.resolve(record(parsed).program(), batch)
-    net = GraphBuilder()
-    build(net, parsed)
-    return net.build(batch)
 
 
 def collect_here() -> None:

@@ -21,6 +21,9 @@ TASKS = {
     "openvino_kernels": "latpred.workloads.openvino_kernels:time_here",
 }
 
+# Modules that every child imports before its task: those that a campaign's imports= names are set here by its workers.
+first_imports: list[str] = []
+
 _START = child_process.start_of("latpred.workloads.child")
 
 
@@ -30,7 +33,11 @@ def ask(
     """The answer of TASKS[task], computed in a fresh process; its errors are raised here."""
     try:
         ended = child_process.run(
-            _START, task, json.dumps(dict(request)).encode(), environment=environment or {}, timeout_s=timeout_s
+            _START,
+            task,
+            json.dumps({"imports": first_imports, "request": dict(request)}).encode(),
+            environment=environment or {},
+            timeout_s=timeout_s,
         )
     except child_process.TookTooLong:
         raise ProfilerError(f"the process for {task} took more than {timeout_s:g} s and was stopped") from None
@@ -44,10 +51,12 @@ def ask(
 
 def main(task: str, descriptor: str) -> None:
     """What the child process runs."""
-    request = json.loads(sys.stdin.buffer.read())
+    asked = json.loads(sys.stdin.buffer.read())
     module, _, function = TASKS[task].partition(":")
     try:
-        answer = {"answer": getattr(importlib.import_module(module), function)(request)}
+        for name in asked["imports"]:
+            importlib.import_module(name)
+        answer = {"answer": getattr(importlib.import_module(module), function)(asked["request"])}
     except LatpredError as error:
         answer = {"error": type(error).__name__, "message": str(error)}
     except Exception as error:  # noqa: BLE001

@@ -10,24 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from latpred import _core
-from latpred.datasets import recipe
+from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
-from latpred.export_onnx import OWN_DOMAIN, to_onnx
 from latpred.inputs import InputSize, parse_inputs
 from latpred.optional import need
 from latpred.workloads.sources import onnx_path, recipe_of
 from latpred.workloads.workload import Setting
 
 _LARGEST_MESSAGE = 1 << 30  # protobuf ends at 2 GiB; weights beyond this go to a file beside
-_SEED = 0
 _WITHOUT_WEIGHTS = "latpred"  # the producer whose files hold a ConstantOfShape for each weight
 _MADE_FROM_NOTHING = {"Constant", "ConstantOfShape", "RandomNormal", "RandomUniform"}
 
 _INTEGER_KINDS = "iub"  # of NumPy
-
-# Inputs of BatchNormalization: scale and variance are positive.
-_SCALE, _VARIANCE = 1, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,22 +49,23 @@ class PreparedFile:
 def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
     """Writes the source of the setting into `folder`; model: what the source would be read as, where it is at hand."""
     onnx = need("onnx", "onnx", "running ONNX files")
+    from latpred.workloads import standard_onnx  # which imports this module
+
     if model is not None:
         return _write(onnx, model, setting, folder)
     given = onnx_path(setting.source)
     if given is None:
-        given = folder / "recipe.onnx"
-        net = _core.GraphBuilder()
-        recipe.build(net, recipe_of(setting.source))
-        to_onnx(net.build(setting.batch), given)
-        setting = dataclasses.replace(setting, input=None)
+        graph = graph_of(recipe_of(setting.source), setting.batch)
+        return _write(onnx, standard_onnx.model_of(graph), dataclasses.replace(setting, input=None), folder)
     try:
         model = onnx.load(given)
     except Exception as error:
         raise InvalidArgumentError(f"'{given}' is no ONNX file that can be read: {error}", path=str(given)) from error
     if model.producer_name == _WITHOUT_WEIGHTS:
-        _to_standard(onnx, model, given)
-        _draw_weights(onnx, model)
+        from latpred.api import load
+
+        model = standard_onnx.model_of(load(given, batch=setting.batch, input=setting.input))
+        setting = dataclasses.replace(setting, input=None)
     return _write(onnx, model, setting, folder)
 
 
@@ -93,61 +88,6 @@ def example(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> 
     if np.dtype(dtype).kind in _INTEGER_KINDS:
         return np.ones(shape, dtype)
     return random.standard_normal(shape).astype(dtype)
-
-
-def _to_standard(onnx: Any, model: Any, path: Path) -> None:
-    """Dense layers, which ONNX has no operator for, as exporters write them."""
-    known = [*model.graph.input, *model.graph.value_info]
-    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in known}
-    nodes = list(model.graph.node)
-    del model.graph.node[:]
-    for node in nodes:
-        if node.domain != OWN_DOMAIN:
-            model.graph.node.append(node)
-        elif node.op_type == "Linear":
-            model.graph.node.extend(_dense(onnx, node, ranks.get(node.input[0])))
-        else:
-            raise InvalidArgumentError(
-                f"'{path.name}': ONNX has no operator for node '{node.name}' ({node.op_type}), so that no runtime of "
-                "ONNX files runs it",
-                node=node.name,
-            )
-
-
-def _dense(onnx: Any, node: Any, rank: int | None) -> list[Any]:
-    output = node.output[0]
-    if rank == 2:
-        return [onnx.helper.make_node("Gemm", node.input, [output], name=node.name, transB=1)]
-    x, weight, *bias = node.input
-    product = f"{output}_product" if bias else output
-    made = [
-        onnx.helper.make_node("Transpose", [weight], [f"{output}_weight"], perm=[1, 0]),
-        onnx.helper.make_node("MatMul", [x, f"{output}_weight"], [product], name=node.name),
-    ]
-    return [*made, onnx.helper.make_node("Add", [product, *bias], [output])] if bias else made
-
-
-def _draw_weights(onnx: Any, model: Any) -> None:
-    """Random numbers in the place of zeros, which a runtime might compute in advance."""
-    random = np.random.default_rng(_SEED)
-    shapes = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    positive = {
-        node.input[index]
-        for node in model.graph.node
-        if node.op_type == "BatchNormalization"
-        for index in (_SCALE, _VARIANCE)
-    }
-    kept = []
-    for node in model.graph.node:
-        if node.op_type != "ConstantOfShape" or node.input[0] not in shapes:
-            kept.append(node)
-            continue
-        shape = tuple(int(size) for size in shapes[node.input[0]])
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(node.attribute[0].t.data_type)
-        values = random.random(shape, np.float32) + 0.5 if node.output[0] in positive else he_normal(random, shape)
-        model.graph.initializer.append(onnx.numpy_helper.from_array(values.astype(dtype), node.output[0]))
-    del model.graph.node[:]
-    model.graph.node.extend(kept)
 
 
 def he_normal(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

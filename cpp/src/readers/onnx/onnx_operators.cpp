@@ -1,7 +1,11 @@
 #include "readers/onnx/onnx_operators.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <vector>
+
+#include "latpred/operators.h"
 
 namespace latpred::readers {
 namespace {
@@ -277,6 +281,15 @@ constexpr Row kRows[] = {
     {"com.microsoft", "Trilu", OperatorId::trilu},
 };
 
+// What graph.to_onnx() writes where ONNX has no operator: the name in our own table.
+constexpr std::string_view kOwnDomain = "latpred";
+
+OperatorId own_operator(std::string_view name) {
+  const std::vector<Operator>& rows = operators();
+  const auto found = std::ranges::find(rows, name, &Operator::name);
+  return found != rows.end() ? found->id : OperatorId::unknown;
+}
+
 using Names = std::unordered_map<std::string_view, OperatorId>;
 
 const Names* names_of(std::string_view domain) {
@@ -292,6 +305,7 @@ const Names* names_of(std::string_view domain) {
 }  // namespace
 
 OperatorId onnx_operator(std::string_view domain, std::string_view name) {
+  if (domain == kOwnDomain) return own_operator(name);
   const Names* const names = names_of(domain);
   if (names == nullptr) return OperatorId::unknown;
   const auto found = names->find(name);

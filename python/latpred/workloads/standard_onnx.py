@@ -7,6 +7,7 @@ weights alone becomes a weight.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred.export_onnx import onnx_name
-from latpred.labels.standard_onnx_rules import AS_IT_IS, RULES, unsupported
 from latpred.optional import need
 from latpred.workloads.onnx_files import he_normal, save
+from latpred.workloads.standard_onnx_rules import AS_IT_IS, RULES, unsupported
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Node, Tensor
@@ -25,6 +26,7 @@ _OPSET = 17
 _IR_VERSION = 8
 _SEED = 0
 _NOT_ONNX = {"contiguous", "allowzero", "may_hold_batch"}  # attributes that change no number
+_OWN_NAME = re.compile(r"|(t|stored_|made_|input_|output_)\d+")  # of tensors as they are called here; and no name
 _POOL = (1 << 16) + 1  # numbers that large weights repeat; odd, so that rows differ
 
 
@@ -60,7 +62,8 @@ class Writer:
         helper = self.onnx.helper
         inputs: list[Any] = []
         for tensor in self.graph.inputs:
-            self._names[tensor.id] = f"input_{len(inputs)}"
+            is_free = not _OWN_NAME.fullmatch(tensor.name) and tensor.name not in self._names.values()
+            self._names[tensor.id] = tensor.name if is_free else f"input_{len(inputs)}"
             inputs.append(helper.make_tensor_value_info(self._names[tensor.id], tensor.dtype_id, list(tensor.shape)))
         moving = {tensor.id for tensor in self.graph.inputs}
         for node in self.graph.nodes:
@@ -68,12 +71,14 @@ class Writer:
                 continue  # its outputs are stored when somebody reads them
             moving.update(tensor.id for tensor in node.outputs if tensor is not None)
             self._add(node)
-        outputs = []
+        outputs: dict[str, Any] = {}
+        made_here = {name for node in self.nodes for name in node.output}
         for index, tensor in enumerate(self.graph.outputs):
-            name = f"output_{index}"
-            self.apply("Identity", [self.name(tensor)], [name])
-            outputs.append(helper.make_tensor_value_info(name, tensor.dtype_id, list(tensor.shape)))
-        made = helper.make_graph(self.nodes, "graph", inputs, outputs, initializer=self.stored)
+            name = self.name(tensor)
+            if name not in made_here or name in outputs:  # an input, a stored tensor, or an output twice
+                self.apply("Identity", [name], [name := f"output_{index}"])
+            outputs[name] = helper.make_tensor_value_info(name, tensor.dtype_id, list(tensor.shape))
+        made = helper.make_graph(self.nodes, "graph", inputs, list(outputs.values()), initializer=self.stored)
         return helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
     def _add(self, node: Node) -> None:

@@ -14,7 +14,7 @@ from latpred.export_onnx import onnx_name
 
 if TYPE_CHECKING:
     from latpred._core import Node
-    from latpred.labels.standard_onnx import Writer
+    from latpred.workloads.standard_onnx import Writer
 
 MADE_HERE = ("activation", "input")
 _ROLLED = 3  # the shift that a Graph does not keep: half of Swin's window
