@@ -141,6 +141,20 @@ TEST(Memory, ACpuReservesNothingAhead) {
   EXPECT_GT(m.workspace_bytes, 0);  // oneDNN's blocked copies
 }
 
+TEST(Memory, AProcessOnACpuHoldsWhatItsRuntimeAddsToWeightsAndActivations) {
+  for (const std::string_view runtime : {"eager", "openvino"}) {
+    const MemoryEstimate m = estimate(small_network(4), "Xeon Gold 6240", runtime);
+    EXPECT_GT(m.context_bytes, 10e6) << runtime;
+    EXPECT_GT(m.workspace_bytes, 0.1 * m.weights_bytes) << runtime;
+    EXPECT_NEAR(m.process_upper_bytes / m.total_bytes, m.total_bytes / m.process_lower_bytes, 1e-9) << runtime;
+  }
+  const MemoryEstimate unknown = estimate(small_network(4), "Xeon Gold 6240", "onnxruntime");
+  EXPECT_EQ(unknown.context_bytes, 0);
+  EXPECT_LE(unknown.process_lower_bytes, unknown.total_bytes);
+  EXPECT_GE(unknown.process_upper_bytes, estimate(small_network(4), "Xeon Gold 6240", "openvino").total_bytes);
+  EXPECT_EQ(estimate(small_network(4), "A100").process_upper_bytes, 0);
+}
+
 TEST(Memory, AFusingRuntimeStoresNoMoreThanEager) {
   for (const std::string_view runtime : {"compiled", "tensorrt", "onnxruntime"}) {
     EXPECT_LE(estimate(small_network(8), "A100", runtime).activations_peak_bytes,

@@ -20,6 +20,8 @@ struct MemoryEstimate {
   double allocator_bytes = 0;         // what the caching allocator reserves beyond what is live
   double context_bytes = 0;           // driver context and libraries
   double total_bytes = 0;
+  double process_lower_bytes = 0;  // on a processor: 80 % of its processes hold between these two
+  double process_upper_bytes = 0;
   NodeId peak_node = -1;  // the node that runs when the peak is reached
 };
 

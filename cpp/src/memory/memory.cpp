@@ -1,6 +1,7 @@
 #include "latpred/memory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -82,6 +83,31 @@ std::int64_t planned_bytes(const MemoryPlan& plan, const std::vector<MemoryBlock
   return total;
 }
 
+// What a process holds on a processor: by what processes of that runtime held, or, where nobody has measured any, from
+// what is live up to the most that another runtime holds.
+void add_process(std::string_view runtime, bool autograd, MemoryEstimate& estimate) {
+  const double stored = estimate.weights_bytes;
+  const double moved = estimate.inputs_bytes + estimate.activations_peak_bytes;
+  const auto held = [&](const ProcessMemory& row) {
+    // What is kept for a backward pass is kept as it is: copies are made of what an operator works on.
+    return row.own_bytes + row.weights_factor * stored + (autograd ? 1 : row.activations_factor) * moved;
+  };
+  if (const ProcessMemory* const row = process_memory(runtime)) {
+    estimate.context_bytes = row->own_bytes;
+    estimate.total_bytes = held(*row);
+    estimate.workspace_bytes = estimate.total_bytes - row->own_bytes - stored - moved;
+    const double factor = std::exp(row->half_width);
+    estimate.process_lower_bytes = estimate.total_bytes / factor;
+    estimate.process_upper_bytes = estimate.total_bytes * factor;
+    return;
+  }
+  estimate.process_lower_bytes = stored + moved;
+  estimate.process_upper_bytes = estimate.total_bytes;
+  for (const ProcessMemory& row : all_process_memory()) {
+    estimate.process_upper_bytes = std::max(estimate.process_upper_bytes, held(row) * std::exp(row.half_width));
+  }
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const Graph& graph, const Kernels& kernels, const Device& device,
@@ -111,6 +137,7 @@ MemoryEstimate estimate_memory(const Graph& graph, const Kernels& kernels, const
   estimate.allocator_bytes = static_cast<double>(reserved - live);
   estimate.context_bytes = device.context_bytes.value;
   estimate.total_bytes = estimate.context_bytes + static_cast<double>(reserved);
+  if (!device.is_gpu) add_process(kernels.runtime, request.autograd, estimate);
   // A cast has no node of its own: the operator behind it is meant.
   for (std::int32_t step = std::max(activations.step, 0); step < plan.num_steps && estimate.peak_node < 0; ++step) {
     if (!kernels.rows[step].members.empty()) estimate.peak_node = kernels.rows[step].members.front();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace latpred {
@@ -18,6 +19,20 @@ struct RuntimeMemory {
   bool writes_in_place;  // a point-wise kernel writes over an input that nothing reads afterwards
   bool converts_layout;  // convolutions turn NCHW tensors to the layout of the tensor cores, call by call
 };
+
+// What a process on a processor holds besides its imports: own + weights x theirs + activations x (inputs and
+// activations at their peak). Libraries keep weights in a layout of their own beside the file's, and copy activations.
+struct ProcessMemory {
+  std::string_view runtime;
+  double own_bytes;
+  double weights_factor;
+  double activations_factor;
+  double half_width;  // of the 80 % interval, on the logarithmic scale
+};
+
+// Nothing: nobody has measured processes of that runtime.
+[[nodiscard]] const ProcessMemory* process_memory(std::string_view runtime);
+[[nodiscard]] std::span<const ProcessMemory> all_process_memory();
 
 // Throws InvalidArgumentError for a runtime without a row.
 [[nodiscard]] const RuntimeMemory& runtime_memory(std::string_view runtime);

@@ -19,6 +19,7 @@ constexpr double kAllocatorShare = 0.25;
 }  // namespace
 
 Interval memory_interval(const MemoryEstimate& memory) {
+  if (memory.process_upper_bytes > 0) return {memory.process_lower_bytes, memory.process_upper_bytes};
   const double below = kActivationsBelow * memory.activations_peak_bytes + kContextBelow * memory.context_bytes +
                        kWorkspaceBelow * memory.workspace_bytes + kAllocatorShare * memory.allocator_bytes;
   const double above = kActivationsAbove * memory.activations_peak_bytes + kContextAbove * memory.context_bytes +
