@@ -21,6 +21,9 @@ from latpred.campaign.run import journal_of
 from latpred.campaign.schedule import MEASURE, RETIME
 from latpred.campaign.table import read_facts
 from latpred.cli import main
+from latpred.errors import ProfilerError
+from latpred.workloads import child, memory
+from latpred.workloads.workload import Setting
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -260,6 +263,32 @@ def test_windows_that_were_disturbed_are_measured_again(tmp_path):
     assert summary.noise.pairs == noise.FEWEST
     assert summary.steady_noise is None
     assert "6 of 6 items were measured while the machine was not steady" in summary.notes[0]
+
+
+def test_memory_is_measured_once_on_a_machine_that_is_not_steady(tmp_path):
+    imports = ("campaign_workloads", "campaign_unsteady")
+    changes = {"recipes": TINY.recipes[:6], "imports": imports, "quantities": ("memory_bytes",)}
+    summary = go(dataclasses.replace(TINY, health_threshold=0.05, **changes), tmp_path / "a.parquet")
+    with Journal(journal_of(summary.path), is_read_only=True) as journal:
+        assert journal.attempts() == dict.fromkeys(range(6), (1, True))
+    assert not summary.notes
+
+
+def test_children_import_what_the_campaign_imports(tmp_path, monkeypatch):
+    (tmp_path / "imported_first.py").write_text("")
+    (tmp_path / "opened_in_a_child.py").write_text(
+        "import sys\n"
+        "from latpred.errors import ProfilerError\n"
+        "class Opener:\n"
+        "    imports = staticmethod(lambda: None)\n"
+        "    def __init__(self, setting):\n"
+        "        raise ProfilerError(f\"{'imported_first' in sys.modules}\")\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for imports, is_there in (([], "False"), (["imported_first"], "True")):
+        monkeypatch.setattr(child, "first_imports", imports)
+        with pytest.raises(ProfilerError, match=is_there):
+            memory.of_fresh_process("opened_in_a_child:Opener", Setting("op:relu?h=8"))
 
 
 def test_ctrl_c_leaves_what_is_there(tmp_path):

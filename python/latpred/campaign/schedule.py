@@ -236,7 +236,8 @@ class Schedule:
         known.probes.append(probe)
         threshold = self._campaign.health_threshold
         known.is_steady = health.is_steady([probe], known.probes, threshold)
-        if known.window and not health.is_steady([*before, probe], known.probes, threshold):
+        is_disturbed = known.window and not health.is_steady([*before, probe], known.probes, threshold)
+        if is_disturbed and self._campaign.is_timed:
             self._measure_again(known.window)
         known.window = []
         if known.tasks and known.tasks[0] == worker.PROBE:

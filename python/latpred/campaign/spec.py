@@ -106,6 +106,11 @@ class Campaign:
         return len(self.recipes) if self.count is None else self.count
 
     @property
+    def is_timed(self) -> bool:
+        """Whether a busy machine makes a difference: memory is the same on one."""
+        return set(self.quantities) != {MEMORY}
+
+    @property
     def num_settings(self) -> int:
         return len(list(self._settings()))
 
