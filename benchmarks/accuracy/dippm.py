@@ -5,8 +5,10 @@ python benchmarks/accuracy/dippm.py --train --work FOLDER [--only NAME ...] [--s
 
 Networks are timm's on an RTX 4090 (eager PyTorch 2.9.1, autocast), a row for each network and image size, at the batch
 that timm chose. Each fit ends in a file of its own in benchmarks/accuracy/dippm/, with its answers for all rows; FOLDER
-keeps graphs and unfinished trainings, so that the same command goes on. All fits of one seed take about an hour and a
-half of one core.
+keeps graphs and unfinished trainings, so that the same command goes on. All fits of one seed take about two hours of
+one core.
+
+Two outputs, latency and the memory of the process, are of calls that this project measured on one core.
 """
 
 from __future__ import annotations
