@@ -73,14 +73,20 @@ def _found(data: Data, names: Sequence[str], rows_name: str) -> list[dict[str, A
     return [answers for name in names if (answers := read(name, rows)) is not None]
 
 
-def _line(data: Data, found: Sequence[dict[str, Any]], rows_name: str, split: str) -> list[str]:
-    """MAPE of train, validation and test, median and 90th percentile of test, ConvNeXt; over the seeds in `found`."""
+def _masks(data: Data, rows_name: str, split: str) -> dict[str, np.ndarray]:
+    """[calls] of each part, and of the family that the ten do not have."""
     calls, is_in = data.of(rows_name), data.is_in(rows_name)
     parts = calls.parts(split)
     masks = {part: is_in & (parts == part) for part in families.PARTS}
-    if rows_name == TEN:
+    if rows_name != ALL:
         masks["unseen"] = (calls.rows.family == families.UNSEEN).to_numpy()
-    errors = [errors_percent(answers[LATENCY], calls.rows) for answers in found]
+    return masks
+
+
+def _line(data: Data, found: Sequence[dict[str, Any]], rows_name: str, split: str) -> list[str]:
+    """MAPE of train, validation and test, median and 90th percentile of test, ConvNeXt; over the seeds in `found`."""
+    masks, rows = _masks(data, rows_name, split), data.of(rows_name).rows
+    errors = [errors_percent(answers[LATENCY], rows) for answers in found]
     cells = [_cell([error[mask].mean() for error in errors]) for mask in masks.values()]
     test = masks["test"]
     return cells + [_cell([float(np.quantile(error[test], share)) for error in errors]) for share in (0.5, 0.9)]
@@ -88,12 +94,9 @@ def _line(data: Data, found: Sequence[dict[str, Any]], rows_name: str, split: st
 
 def _line_of_outputs(data: Data, found: Sequence[dict[str, Any]], rows_name: str, split: str) -> list[str]:
     """MAPE of train, validation and test pooled over the outputs, of test for each; and of the family never seen."""
-    calls, is_in = data.of(rows_name), data.is_in(rows_name)
-    parts = calls.parts(split)
-    masks = {part: is_in & (parts == part) for part in families.PARTS}
-    masks["unseen"] = (calls.rows.family == families.UNSEEN).to_numpy()
+    masks, rows = _masks(data, rows_name, split), data.of(rows_name).rows
     targets = ROWS[rows_name].source.targets
-    errors = [np.stack([errors_percent(told[name], calls.rows, name) for name in targets]) for told in found]
+    errors = [np.stack([errors_percent(told[name], rows, name) for name in targets]) for told in found]
     pooled = [_cell([float(error[:, mask].mean()) for error in errors]) for mask in masks.values()]
     each = [_cell([float(error[place, masks["test"]].mean()) for error in errors]) for place in range(len(targets))]
     return pooled + each

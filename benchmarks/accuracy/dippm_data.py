@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from latpred import _core
 from latpred.datasets import families, load
+from latpred.datasets.rows import MEASURED_HERE
 from latpred.fusion import whole_graph
 from latpred.fusion.graph_arrays import Arrays
 
@@ -35,7 +36,7 @@ def _of_rtx_4090(rows: pd.DataFrame) -> pd.Series:
 
 
 def _of_one_core(rows: pd.DataFrame) -> pd.Series:
-    is_ours = (rows.source == "measured here") & (rows.runtime == "openvino") & ~rows.autograd
+    is_ours = (rows.source == MEASURED_HERE) & (rows.runtime == "openvino") & ~rows.autograd
     return is_ours & rows[LATENCY].notna() & rows[MEMORY].notna()
 
 

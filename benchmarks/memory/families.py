@@ -16,8 +16,9 @@ from pathlib import Path
 import pandas as pd
 import torch
 from latpred.cli_progress import progress
+from latpred.datasets.families_measured import ALLOCATOR
 from latpred.datasets.recipe import parse
-from latpred.datasets.rows import Row, to_table
+from latpred.datasets.rows import MEASURED_HERE, Row, to_table
 from latpred.frontends.torch_export import call_arguments
 from latpred.step import Step
 from latpred.workloads.sources import MODULES
@@ -46,12 +47,12 @@ def measure(recipe: str, batch: int) -> list[Row]:
             family="",
             batch=batch,
             input="",
-            device="allocator",
+            device=ALLOCATOR,
             runtime=EAGER,
             runtime_version=f"torch {torch.__version__}",
             precision="fp32",
             value=float(held_bytes + record(module, inputs, gradients=gradients).activation_peak),
-            source="measured here",
+            source=MEASURED_HERE,
             licence="Apache-2.0",
             protocol=PROTOCOL,
             quantity="memory_bytes",

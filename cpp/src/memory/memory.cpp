@@ -92,7 +92,7 @@ void add_process(std::string_view runtime, bool autograd, MemoryEstimate& estima
     // What is kept for a backward pass is kept as it is: copies are made of what an operator works on.
     return row.own_bytes + row.weights_factor * stored + (autograd ? 1 : row.activations_factor) * moved;
   };
-  if (const ProcessMemory* const row = process_memory(runtime)) {
+  if (const std::optional<ProcessMemory>& row = runtime_memory(runtime).process) {
     estimate.context_bytes = row->own_bytes;
     estimate.total_bytes = held(*row);
     estimate.workspace_bytes = estimate.total_bytes - row->own_bytes - stored - moved;
@@ -103,8 +103,10 @@ void add_process(std::string_view runtime, bool autograd, MemoryEstimate& estima
   }
   estimate.process_lower_bytes = stored + moved;
   estimate.process_upper_bytes = estimate.total_bytes;
-  for (const ProcessMemory& row : all_process_memory()) {
-    estimate.process_upper_bytes = std::max(estimate.process_upper_bytes, held(row) * std::exp(row.half_width));
+  for (const RuntimeMemory& row : runtime_memories()) {
+    if (!row.process) continue;
+    const double upper = held(*row.process) * std::exp(row.process->half_width);
+    estimate.process_upper_bytes = std::max(estimate.process_upper_bytes, upper);
   }
 }
 

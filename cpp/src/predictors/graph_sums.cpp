@@ -50,12 +50,13 @@ class WeightedSum : public torch::autograd::Function<WeightedSum> {
     const auto* from = x.const_data_ptr<float>();
     const auto* weight = weights.const_data_ptr<float>();
     auto* to = out.mutable_data_ptr<float>();
-    const std::int64_t* const begin = integers(first);
-    const std::int64_t* const at = integers(source);
+    const std::int64_t* const first_edge = integers(first);
+    const std::int64_t* const from_node = integers(source);
     for (std::int64_t n = 0; n < num_nodes; ++n) {
-      for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
+      for (std::int64_t e = first_edge[n]; e < first_edge[n + 1]; ++e) {
         for (std::int64_t h = 0; h < heads; ++h) {
-          add_scaled(from + (at[e] * heads + h) * width, weight[e * heads + h], width, to + (n * heads + h) * width);
+          add_scaled(from + (from_node[e] * heads + h) * width, weight[e * heads + h], width,
+                     to + (n * heads + h) * width);
         }
       }
     }
@@ -80,12 +81,12 @@ class WeightedSum : public torch::autograd::Function<WeightedSum> {
     const auto* d_to = d_out.const_data_ptr<float>();
     auto* d_from = d_x.mutable_data_ptr<float>();
     auto* d_weight = wants_weights ? d_weights.mutable_data_ptr<float>() : nullptr;
-    const std::int64_t* const begin = integers(first);
-    const std::int64_t* const at = integers(source);
+    const std::int64_t* const first_edge = integers(first);
+    const std::int64_t* const from_node = integers(source);
     for (std::int64_t n = 0; n < num_nodes; ++n) {
-      for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
+      for (std::int64_t e = first_edge[n]; e < first_edge[n + 1]; ++e) {
         for (std::int64_t h = 0; h < heads; ++h) {
-          const std::int64_t at_source = (at[e] * heads + h) * width;
+          const std::int64_t at_source = (from_node[e] * heads + h) * width;
           const float* d_row = d_to + (n * heads + h) * width;
           add_scaled(d_row, weight[e * heads + h], width, d_from + at_source);
           if (wants_weights) d_weight[e * heads + h] = dot(d_row, from + at_source, width);
@@ -130,14 +131,14 @@ class SoftmaxOfNeighbours : public torch::autograd::Function<SoftmaxOfNeighbours
     const auto* share = shares.const_data_ptr<float>();
     const auto* d_share = d_shares.const_data_ptr<float>();
     auto* d_score = d_scores.mutable_data_ptr<float>();
-    const std::int64_t* const begin = integers(first);
+    const std::int64_t* const first_edge = integers(first);
     for (std::int64_t n = 0; n + 1 < first.numel(); ++n) {
       for (std::int64_t h = 0; h < heads; ++h) {
         float mean = 0;
-        for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
+        for (std::int64_t e = first_edge[n]; e < first_edge[n + 1]; ++e) {
           mean += share[e * heads + h] * d_share[e * heads + h];
         }
-        for (std::int64_t e = begin[n]; e < begin[n + 1]; ++e) {
+        for (std::int64_t e = first_edge[n]; e < first_edge[n + 1]; ++e) {
           d_score[e * heads + h] = share[e * heads + h] * (d_share[e * heads + h] - mean);
         }
       }
@@ -161,8 +162,8 @@ class RowsAt : public torch::autograd::Function<RowsAt> {
     const at::Tensor d_x = at::zeros({context->saved_data["rows"].toInt(), width}, d_out.options());
     const auto* from = d_out.const_data_ptr<float>();
     auto* to = d_x.mutable_data_ptr<float>();
-    const std::int64_t* const at = integers(index);
-    for (std::int64_t e = 0; e < index.numel(); ++e) add_scaled(from + e * width, 1, width, to + at[e] * width);
+    const std::int64_t* const row = integers(index);
+    for (std::int64_t e = 0; e < index.numel(); ++e) add_scaled(from + e * width, 1, width, to + row[e] * width);
     return {d_x, at::Tensor()};
   }
 };

@@ -13,6 +13,7 @@ from typing import Any
 from latpred import _core
 from latpred.campaign import health
 from latpred.datasets.recipe import parse
+from latpred.datasets.rows import MEASURED_HERE
 from latpred.errors import InvalidArgumentError, MissingDependencyError
 
 LATENCY = "latency_s"
@@ -80,7 +81,7 @@ class Campaign:
     imports: tuple[str, ...] = ()  # modules that every worker imports first: they may add workloads of their own
     item_timeout_s: float = 600.0  # a worker that needs longer for one item is ended, and the item has failed
     health_threshold: float = health.THRESHOLD  # of the probes around a window, relative
-    source: str = "measured here"  # these two as in every other row
+    source: str = MEASURED_HERE  # these two as in every other row
     licence: str = "Apache-2.0"
 
     def __post_init__(self) -> None:

@@ -41,6 +41,7 @@ MODULES = {
     "visformer": "timm-visformer",
     "vit": "timm-vision_transformer",
 }
+ALLOCATOR = "allocator"  # the device of rows that PyTorch's allocator told: the same on every one
 _OF_A_CALL = ["recipe", "batch", "input", "device_fingerprint", "runtime", "runtime_version", "precision", "autograd"]
 _ALIKE = ["layout", "source", "licence"]
 
@@ -72,32 +73,28 @@ def merged(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         twice = calls.quantity[calls.quantity.duplicated()]
         if len(twice):
             raise InvalidArgumentError(f"{twice.iloc[0]} of {key[0]} at batch {key[1]} stands twice in the tables")
-        rows.append(_row(dict(zip(_OF_A_CALL, key, strict=True)), calls))
+        rows.append(_row(calls))
     made = pandas.DataFrame(rows)[families.COLUMNS].astype({"noise": float})
     return made.sort_values("id", ignore_index=True)
 
 
-def _row(call: dict[str, object], calls: pd.DataFrame) -> dict[str, object]:
+def _row(calls: pd.DataFrame) -> dict[str, object]:
     first = calls.iloc[0]
     family, module = family_and_module(first.recipe)
     values = dict.fromkeys(TARGETS, np.nan) | dict(zip(calls.quantity, calls.value, strict=True))
     timed = calls[calls.quantity == TARGETS[0]]
     fields = {name: first[name] for name in (*_OF_A_CALL, *_ALIKE)}
     row = Row(family=module, device=first.device, value=0.0, protocol="", **fields)
-    named = {name: call[name] for name in ("recipe", "batch", "input", "runtime", "runtime_version", "precision")}
-    return named | values | {
+    return fields | values | {
         "id": row.id,
         "family": family,
         "module": module,
         "network": families.network_of(first.recipe),
         "label": families.MEASURED,
         "device": first.device_fingerprint or first.device,
-        "layout": first.layout,
         "autograd": bool(first.autograd),
         "noise": timed.noise.iloc[0] if len(timed) else None,
         "protocol": "; ".join(f"{call.quantity}: {call.protocol}" for call in calls.itertuples()),
-        "source": first.source,
-        "licence": first.licence,
     }  # fmt: skip
 
 

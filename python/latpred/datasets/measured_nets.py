@@ -161,7 +161,7 @@ def from_measurements(recipes: Sequence[str], measured: Sequence[Measurement]) -
             runtime_version=f"torch {_core.TORCH_VERSION}",
             precision="fp32",
             protocol=protocols.pop(),
-            source="measured here",
+            source=rows.MEASURED_HERE,
             licence="Apache-2.0",
         ),
         first_run_s=[_core.choose_label([one.first_run], clean).latency_s for one in measured],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+MEASURED_HERE = "measured here"  # the source of rows that no table was published with
 KEY_LENGTH = 16  # hexadecimal digits of a row's id: 64 bits
 
 

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from latpred.api import load
 from latpred.datasets.graph_cache import graph_of
@@ -20,9 +20,6 @@ from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
 from latpred.workloads.sources import onnx_path
 from latpred.workloads.workload import Setting, check_choice
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclasses.dataclass(frozen=True)

@@ -57,13 +57,13 @@ RUNTIMES: dict[str, RuntimeRow] = {
     ),
     "openvino": RuntimeRow(
         "latpred.workloads.openvino:OpenVinoWorkload",
-        "ONNX files and every recipe under OpenVINO; times of kernels in nanoseconds",
+        "ONNX files and recipes that ONNX has operators for under OpenVINO; times of kernels in nanoseconds",
         (CPU,),
         (DEFAULT_PRECISION, "fp32", "bf16", "fp16"),
     ),
     "onnxruntime": RuntimeRow(
         "latpred.workloads.onnxruntime:OnnxRuntimeWorkload",
-        "ONNX files and every recipe under ONNX Runtime; times of kernels in whole microseconds",
+        "ONNX files and recipes that ONNX has operators for under ONNX Runtime; times of kernels in whole microseconds",
         (CPU,),
         (DEFAULT_PRECISION, "fp32"),
     ),

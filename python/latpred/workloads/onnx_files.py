@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
 from latpred.inputs import InputSize, parse_inputs
 from latpred.optional import need
+from latpred.workloads import standard_onnx
 from latpred.workloads.sources import onnx_path, recipe_of
 from latpred.workloads.workload import Setting
 
-_LARGEST_MESSAGE = 1 << 30  # protobuf ends at 2 GiB; weights beyond this go to a file beside
 _WITHOUT_WEIGHTS = "latpred"  # the producer whose files hold a ConstantOfShape for each weight
 _MADE_FROM_NOTHING = {"Constant", "ConstantOfShape", "RandomNormal", "RandomUniform"}
 
@@ -49,8 +48,6 @@ class PreparedFile:
 def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
     """Writes the source of the setting into `folder`; model: what the source would be read as, where it is at hand."""
     onnx = need("onnx", "onnx", "running ONNX files")
-    from latpred.workloads import standard_onnx  # which imports this module
-
     if model is not None:
         return _write(onnx, model, setting, folder)
     given = onnx_path(setting.source)
@@ -73,14 +70,8 @@ def _write(onnx: Any, model: Any, setting: Setting, folder: Path) -> PreparedFil
     inputs = _fix_sizes(onnx, model, setting)
     nodes = _rename(model)
     path = folder / "network.onnx"
-    save(onnx, model, path)
+    standard_onnx.save(onnx, model, path)
     return PreparedFile(path, nodes, inputs, tuple(output.name for output in model.graph.output))
-
-
-def save(onnx: Any, model: Any, path: Path) -> None:
-    """Writes a model; large weights go to a file beside."""
-    is_large = model.ByteSize() > _LARGEST_MESSAGE
-    onnx.save(model, path, **({"save_as_external_data": True, "location": f"{path.name}.weights"} if is_large else {}))
 
 
 def example(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
@@ -88,12 +79,6 @@ def example(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> 
     if np.dtype(dtype).kind in _INTEGER_KINDS:
         return np.ones(shape, dtype)
     return random.standard_normal(shape).astype(dtype)
-
-
-def he_normal(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """He's normal numbers: however deep the network, nothing overflows."""
-    deviation = math.sqrt(2 / max(1, math.prod(shape[1:])))
-    return np.asarray(random.standard_normal(shape, np.float32) * np.float32(deviation))
 
 
 def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, tuple[int, ...]]]:

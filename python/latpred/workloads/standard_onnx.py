@@ -16,7 +16,6 @@ import numpy as np
 
 from latpred.export_onnx import onnx_name
 from latpred.optional import need
-from latpred.workloads.onnx_files import he_normal, save
 from latpred.workloads.standard_onnx_rules import AS_IT_IS, RULES, unsupported
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 _OPSET = 17
 _IR_VERSION = 8
+_LARGEST_MESSAGE = 1 << 30  # protobuf ends at 2 GiB; weights beyond this go to a file beside
 _SEED = 0
 _NOT_ONNX = {"contiguous", "allowzero", "may_hold_batch"}  # attributes that change no number
 _OWN_NAME = re.compile(r"|(t|stored_|made_|input_|output_)\d+")  # of tensors as they are called here; and no name
@@ -38,6 +38,18 @@ def write(graph: Graph, path: Path) -> None:
 def model_of(graph: Graph) -> Any:
     """What `write` writes, in memory."""
     return Writer(graph, need("onnx", "onnx", "running networks as ONNX files")).model()
+
+
+def save(onnx: Any, model: Any, path: Path) -> None:
+    """Writes a model; large weights go to a file beside."""
+    is_large = model.ByteSize() > _LARGEST_MESSAGE
+    onnx.save(model, path, **({"save_as_external_data": True, "location": f"{path.name}.weights"} if is_large else {}))
+
+
+def he_normal(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """He's normal numbers: however deep the network, nothing overflows."""
+    deviation = math.sqrt(2 / max(1, math.prod(shape[1:])))
+    return np.asarray(random.standard_normal(shape, np.float32) * np.float32(deviation))
 
 
 class Writer:
