@@ -104,7 +104,7 @@ def test_a_missing_framework_is_no_failure_of_a_network(tmp_path, monkeypatch):
 
 def test_a_missing_cache_says_how_to_make_one(tmp_path):
     with pytest.raises(InvalidArgumentError, match="latpred dataset build"):
-        GraphCache(tmp_path / "graphs.sqlite")
+        GraphCache(str(tmp_path / "graphs.sqlite"))
 
 
 def test_kinds_that_no_framework_builds_are_refused():

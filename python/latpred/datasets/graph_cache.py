@@ -54,7 +54,8 @@ _ARCHIVE_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26}
 class GraphCache:
     """Reads a file that build_cache wrote, or an archive of one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
+        path = Path(path)
         if not path.is_file():
             raise InvalidArgumentError(
                 f"graph cache '{path}': no such file; 'latpred dataset build --out FOLDER' writes FOLDER/graphs.sqlite"
