@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import lzma
 import sys
 import time
 from collections import defaultdict
@@ -38,7 +39,8 @@ from lilou_tables import LEARNT_THERE, TRANSFER, tables
 MARK = "benchmarks/accuracy/lilou.py"
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ROOT / "data" / "labels"
-RESULTS = Path(__file__).resolve().parent / "lilou.jsonl"
+RESULTS = Path(__file__).resolve().parent / "lilou.jsonl.xz"
+PACKED = ".xz"  # a file of results that is
 OTHER_RUNTIMES = ("tensorrt", "fusion_onnxruntime", "fusion_inductor")  # files of labels
 MIN_NETWORKS = 20  # to learn a runtime from
 SECONDS_PER_MINUTE = 60
@@ -50,7 +52,9 @@ def read_results(path: Path) -> list[dict[str, Any]]:
     """A line for each fit; those of the labels that the last one was made on."""
     if not path.is_file():
         return []
-    rows = [_expanded(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    packed = path.read_bytes()
+    text = (lzma.decompress(packed) if path.suffix == PACKED else packed).decode()
+    rows = [_expanded(json.loads(line)) for line in text.splitlines()]
     return [row for row in rows if row["labels"] == rows[-1]["labels"]]
 
 
@@ -137,8 +141,8 @@ def append(path: Path, rows: Sequence[dict[str, Any]], row: dict[str, Any]) -> N
     """Writes `rows` and `row`, in place of an earlier one of that job; a reader never sees half a file."""
     kept = [*(other for other in rows if other["job"] != row["job"]), row]
     part = path.with_name(path.name + ".part")
-    text = "".join(json.dumps(_short(one), separators=(",", ":")) + "\n" for one in kept)
-    part.write_text(text, encoding="utf-8")
+    text = "".join(json.dumps(_short(one), separators=(",", ":")) + "\n" for one in kept).encode()
+    part.write_bytes(lzma.compress(text) if path.suffix == PACKED else text)
     part.replace(path)
 
 
@@ -147,11 +151,13 @@ def ship(options: argparse.Namespace, results: Sequence[dict[str, Any]]) -> None
     data = Data.load(options.labels)
     pair = pair_recipe("ours")
     timed = data.rows.networks
-    device, state = data.rows.devices[int(data.rows.device[0])]
     said = [row for fit in results if (fit["contestant"], fit["scheme"]) == ("ours", "model") for row in fit["latency"]]
     if not said:
         sys.exit("the pair's interval comes from its own fits by model: --train --only ours --schemes model first")
-    ratios = np.array([row[-1] / row[FIRST_TOLD - 1] for row in said])
+    half_widths = {}
+    for device in data.devices:
+        ratios = np.array([row[-1] / row[FIRST_TOLD - 1] for row in said if row[DEVICE] == device])
+        half_widths[device] = float(np.percentile(np.abs(np.log(ratios)), INTERVAL_PERCENT))
     edges = fit_edges(pair, data.labelled, data.labelled[::SHOWN_EVERY], epochs=options.epochs)
     costs = fit_kernels(pair, groups_of(data.rows, data.timed, pair.in_network), None, epochs=options.epochs)
     runtime = f"{timed[0].runtime} {timed[0].runtime_version}"
@@ -163,9 +169,7 @@ def ship(options: argparse.Namespace, results: Sequence[dict[str, Any]]) -> None
     costs.trained_on |= {
         "runtime": runtime,
         "networks": len(data.timed),
-        "device": device,
-        "state": state,
-        "log_half_width": float(np.percentile(np.abs(np.log(ratios)), INTERVAL_PERCENT)),
+        "log_half_widths": half_widths,
     }
     append(options.results, results, transfer(options.labels, edges, data.fingerprint))
     for name, network in (("edges", edges), ("kernels", costs)):

@@ -10,10 +10,10 @@ import numpy as np
 from latpred import _core
 from latpred.fusion import graph_arrays, recipe, sizes_of
 from latpred.fusion.graph_arrays import Arrays
-from latpred.fusion.inputs import largest_of, sums_of
-from latpred.fusion.learning import Groups
+from latpred.fusion.inputs import device_columns, largest_of, sums_of
+from latpred.fusion.learning import Group, Groups, arrays_of
 from latpred.fusion.network import GraphNetwork, train
-from lilou_data import Data, Group
+from lilou_data import Data
 
 # nn-Meter (Zhang et al. 2021, section 4) finds by probes, for each pair of operators of a backend, whether the second
 # joins the first, and writes the pairs down as rules; a producer with several consumers is not fused, and of several
@@ -60,10 +60,11 @@ def kind_of(group: Group) -> tuple[int, ...]:
     return tuple(sorted(set(network.operator_ids[members].tolist())))
 
 
-def _numbers(groups: Sequence[Group]) -> np.ndarray:
-    """[G, columns] of each group: its sums, and the numbers of the node with most FLOPs."""
-    arrays = graph_arrays.of_groups(groups)
-    return np.log1p(np.concatenate([sums_of(arrays), largest_of(arrays)], axis=1))
+def _numbers(groups: Sequence[Group], devices: Sequence[str]) -> np.ndarray:
+    """[G, columns] of each group: its sums, the numbers of the node with most FLOPs, and its device."""
+    arrays = arrays_of(groups, devices)
+    of_device = [arrays["columns"]] if "columns" in arrays else []
+    return np.log1p(np.concatenate([sums_of(arrays), largest_of(arrays), *of_device], axis=1))
 
 
 class KernelRegressors:
@@ -74,7 +75,9 @@ class KernelRegressors:
 
         kinds = [kind_of(group) for group in training.members]
         runs = ~np.isnan(training.latency_s)
-        numbers, seconds = _numbers(training.members), np.log(np.where(runs, training.latency_s, 1.0))
+        self._devices = sorted({network.device for network, _ in training.members})
+        numbers = _numbers(training.members, self._devices)
+        seconds = np.log(np.where(runs, training.latency_s, 1.0))
         places: dict[tuple[int, ...], list[int]] = defaultdict(list)
         executed: Counter[tuple[int, ...]] = Counter()
         for place, kind in enumerate(kinds):
@@ -93,7 +96,7 @@ class KernelRegressors:
     def predict(self, groups: Sequence[Group]) -> np.ndarray:
         """[G] seconds."""
         kinds = [kind_of(group) for group in groups]
-        numbers = _numbers(groups)
+        numbers = _numbers(groups, self._devices)
         places: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
         for place, kind in enumerate(kinds):
             places[kind if kind in self._of_kind else None].append(place)
@@ -104,7 +107,7 @@ class KernelRegressors:
 
 
 class UsualType:
-    """The most frequent types of the groups with the same operators; of the same main operator, of all."""
+    """The most frequent types of the groups with the same operators on a device; of the same main operator, of all."""
 
     def __init__(self, training: Groups) -> None:
         counts: dict[object, Counter[str]] = defaultdict(Counter)
@@ -117,7 +120,7 @@ class UsualType:
     def _keys(group: Group) -> tuple[object, ...]:
         network, members = group
         main = int(network.operator_ids[members[network.features[members, 3].argmax()]])
-        return (tuple(sorted(network.operator_ids[members].tolist())), main, None)
+        return ((network.device, *sorted(network.operator_ids[members].tolist())), main, None)
 
     def likeliest(self, group: Group) -> list[str]:
         """Types, the likeliest first."""
@@ -128,7 +131,8 @@ class UsualType:
 
 
 class Line:
-    """Seconds as FLOPs, parameters and a constant, none of them negative: least squares of the relative error."""
+    """Seconds as FLOPs, parameters and a constant of each device, none of them negative: least squares of the relative
+    error."""
 
     def __init__(self, data: Data, training: Sequence[int]) -> None:
         from scipy.optimize import nnls
@@ -138,8 +142,11 @@ class Line:
 
     @staticmethod
     def _design(data: Data, places: Sequence[int]) -> np.ndarray:
-        sums = np.array([data.rows.networks[place].features[:, [3, 2]].sum(axis=0) for place in places])
-        return np.concatenate([sums * 1e-9, np.ones((len(sums), 1))], axis=1)
+        networks = [data.rows.networks[place] for place in places]
+        sums = np.array([network.features[:, [3, 2]].sum(axis=0) for network in networks])
+        own = np.concatenate([sums * 1e-9, np.ones((len(sums), 1))], axis=1)
+        runs_on = np.array([[network.device == device for device in data.devices] for network in networks])
+        return (runs_on[:, :, None] * own[:, None, :]).reshape(len(own), -1)
 
     def predict(self, data: Data, places: Sequence[int]) -> np.ndarray:
         """[networks] seconds."""
@@ -147,7 +154,8 @@ class Line:
 
 
 def _whole(data: Data, places: Sequence[int]) -> Arrays:
-    arrays = graph_arrays.of_networks([data.rows.networks[place] for place in places])
+    networks = [data.rows.networks[place] for place in places]
+    arrays = graph_arrays.of_networks(networks, device_columns([network.device for network in networks], data.devices))
     del arrays["fusible"]
     return arrays
 

@@ -20,8 +20,6 @@ SCHEMES = ("model", "family")  # what is never on both sides
 VALIDATED = 8  # the paper parts what is not tested 70 : 10
 _SIZE = re.compile(r"@\d+|(?<=[?&])(size|seq)=\d+&?")
 
-Group = tuple[NetworkLabels, np.ndarray]
-
 
 def model_of(network: NetworkLabels) -> str:
     """Its architecture: the recipe without the size of the image or the length of the text."""
@@ -59,8 +57,8 @@ class Data:
 
     @classmethod
     def load(cls, folder: Path) -> Data:
-        """From data/labels, or a folder with files of the same names."""
-        return cls(fusion.load(folder / "fusion.parquet"), kernels.load(folder / "kernels.parquet"))
+        """From data/labels, or a folder with files of such names."""
+        return cls(fusion.load(folder / "fusion.parquet"), kernels.load(*kernels.tables_of(folder)))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -69,13 +67,18 @@ class Data:
         for network in (*self.labelled, *self.rows.networks):
             for values in (network.operator_ids, network.features, network.edges, network.group, network.kernel_s):
                 found.update(np.ascontiguousarray(values).tobytes())
-            found.update(f"{network.recipe}|{network.family}|{network.batch}|{network.state}".encode())
+            found.update(f"{network.recipe}|{network.family}|{network.batch}|{network.device}".encode())
         return found.hexdigest()[:16]
 
     @cached_property
     def timed(self) -> list[int]:
         """Places of the networks whose kernels were timed."""
         return np.unique(self.rows.network).tolist()
+
+    @cached_property
+    def devices(self) -> list[str]:
+        """Those that networks were timed on."""
+        return sorted({network.device for network in self.rows.networks})
 
     @cached_property
     def groups(self) -> dict[int, list[TimedGroup]]:

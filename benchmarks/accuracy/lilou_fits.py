@@ -13,11 +13,19 @@ from latpred import _core
 from latpred.datasets.label_table import NetworkLabels
 from latpred.fusion import GraphNetwork, graph_arrays
 from latpred.fusion.graph_arrays import Arrays
-from latpred.fusion.learning import fit_edges, fit_kernels, group_key, groups_of, pair_recipe
+from latpred.fusion.learning import (
+    Group,
+    fit_edges,
+    fit_kernels,
+    group_key,
+    groups_of,
+    pair_recipe,
+    predict_kernels,
+)
 from latpred.fusion.network import NO_KERNEL
 from latpred.fusion.optimized import FUSIBLE
 from lilou_baselines import KernelRegressors, Line, UsualType, fit_gcn, predict_gcn, rule_edges
-from lilou_data import Data, Group, Part
+from lilou_data import Data, Part
 
 TOPS = (1, 2, 5)
 ERROR_STEP = 0.005  # of the histogram that medians of kernels come from
@@ -96,12 +104,11 @@ def latency_scores(data: Data, places: Sequence[int], columns: dict[str, np.ndar
     """Of each timed network: recipe, family, size, batch, device, seconds, then what was predicted, by `columns`."""
     rows = []
     size_of = dict(zip(data.rows.network.tolist(), data.rows.size.tolist(), strict=True))
-    device_of = dict(zip(data.rows.network.tolist(), data.rows.device.tolist(), strict=True))
     for number, place in enumerate(places):
         network = data.rows.networks[place]
         told = [float(f"{values[number]:.5g}") for values in columns.values()]
-        state = " ".join(data.rows.devices[device_of[place]])
-        rows.append([network.recipe, network.family, size_of[place], network.batch, state, data.total_s[place], *told])
+        about = [network.recipe, network.family, size_of[place], network.batch, network.device]
+        rows.append([*about, data.total_s[place], *told])
     return rows
 
 
@@ -190,10 +197,10 @@ def pair_job(
     kept += [edges, kernels]
 
     def times(groups: Sequence[Group]) -> np.ndarray:
-        return kernels.predict(graph_arrays.of_groups(groups))["targets"][:, 0]
+        return predict_kernels(kernels, groups)["targets"][:, 0]
 
     def types(groups: Sequence[Group]) -> list[list[str]]:
-        likeliest = np.argsort(-kernels.predict(graph_arrays.of_groups(groups))["types"], axis=1)[:, : max(TOPS)]
+        likeliest = np.argsort(-predict_kernels(kernels, groups)["types"], axis=1)[:, : max(TOPS)]
         return [[kernels.classes[place] for place in row] for row in likeliest]
 
     test = data.labelled_at(part.test[0])

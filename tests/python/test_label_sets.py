@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from example_networks import REPOSITORY
-from latpred.datasets import fusion, label_table
+from latpred.datasets import fusion, kernels
 from latpred.labels import grouping, summary
 
 pytest.importorskip("pyarrow")
@@ -13,7 +13,7 @@ DATA = REPOSITORY / "data" / "labels"
 
 def test_the_documentation_counts_what_is_committed():
     page = (REPOSITORY / "docs" / "labels.md").read_text()
-    fused, timed = fusion.load(DATA / "fusion.parquet"), label_table.read(DATA / "kernels.parquet")
+    fused, timed = fusion.load(DATA / "fusion.parquet"), kernels.load(*kernels.tables_of(DATA)).networks
     assert summary.markdown(fused, timed) in page
     assert summary.facts(fused, timed) in page
     assert summary.totals(fused, timed) in (REPOSITORY / "docs" / "datasets.md").read_text()

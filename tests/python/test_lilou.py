@@ -86,11 +86,18 @@ def test_a_kernel_knows_the_network_that_it_stands_in():
     np.testing.assert_array_equal(known["bases"], plain["bases"])
 
 
+def test_devices_are_columns_and_another_one_lies_between_them():
+    assert inputs.device_columns(["a", "b"], ["a"]) is None
+    assert inputs.device_columns(["a"], []) is None
+    columns = np.log1p(inputs.device_columns(["b", "a", "c"], ["a", "b"]))
+    np.testing.assert_allclose(columns, [[0, 1], [1, 0], [0.5, 0.5]])
+
+
 @pytest.fixture(scope="module")
 def small_labels(tmp_path_factory):
     """One call of each family whose kernels were timed, small ones first, and a few more networks."""
     folder = tmp_path_factory.mktemp("labels")
-    for name, most in (("fusion", 24), ("kernels", 12)):
+    for name, most in (("fusion", 24), ("kernels", 12), ("kernels_xeon", 6)):
         table = parquet.read_table(LABELS / f"{name}.parquet")
         nodes = [len(operators) for operators in table["operator"].to_pylist()]
         families = table["family"].to_pylist()
@@ -141,14 +148,19 @@ def test_small_sets_are_fitted_and_shown(small_labels, tmp_path):
     assert found["edges"]["rules"]["accuracy"][0] > 0.7
     assert 0 < found["kernels"]["rules"]["mape"][0] < 5
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    # Each network is tested once.
-    tested = [row[0] for line in lines if line["contestant"] == "linear" for row in line["latency"]]
-    assert len(tested) == len(set(tested)) == 12
+    # Each network is tested once on each processor.
+    linear = [line for line in lines if line["contestant"] == "linear"]
+    tested = [(row[0], line["devices"][row[4]]) for line in linear for row in line["latency"]]
+    assert len(tested) == len(set(tested)) == 12 + 6
+    assert len({device for _, device in tested}) == 2
     again = run(*files, "--train")  # all is there
     assert "-model-" not in again.stdout
     assert again.stdout == done.stdout[done.stdout.index("###") :]
     shipped = run(*files, "--epochs", "1", "--ship", tmp_path)
     assert shipped.stdout.count("bytes") == 2
+    kernels_of_both = lilou.load(tmp_path).kernels
+    assert set(kernels_of_both.trained_on["log_half_widths"]) == set(kernels_of_both.trained_on["devices"])
+    assert len(kernels_of_both.trained_on["devices"]) == 2
 
 
 @pytest.mark.torch
@@ -182,7 +194,11 @@ def test_openvino_on_this_processor_is_answered_by_the_shipped_pair():
     assert found.latency_ms == pytest.approx(1e3 * found.optimized.latency_s)
     assert found.optimized.kernels[0].members == (0, 1)  # the rectifier joins the convolution
     assert found.optimized.kernels[0].type.startswith("Convolution:")
-    assert any("measured on AMD EPYC" in sentence for sentence in found.coverage)
+    assert any("measured on AMD EPYC" in sentence and "Intel(R) Xeon" in sentence for sentence in found.coverage)
+    # Five nodes are far below all labelled networks: their numbers end there, and the answer says so.
+    assert any("labelled networks were unlike: 5 nodes, theirs 50 to" in sentence for sentence in found.coverage)
+    assert found.provenance["latency_ms"] == "extrapolated"
+    assert high / low > 2.7**2
     # Another predictor, runtime or device is answered as before.
     assert (
         predict(graph=small_network(), device="cpu", runtime="openvino", predictor="roofline").predictor == "roofline"

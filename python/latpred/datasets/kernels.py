@@ -45,9 +45,14 @@ class KernelRows:
         return self.nodes[self.node_offsets[row] : self.node_offsets[row + 1]]
 
 
-def load(path: str | Path) -> KernelRows:
-    """The timed kernels of a table of labels."""
-    return rows_of(label_table.read(Path(path)))
+def tables_of(folder: Path) -> list[Path]:
+    """The tables of timed kernels in a folder of labels, one for each processor."""
+    return sorted(folder.glob("kernels*.parquet")) or [folder / "kernels.parquet"]  # which reading it then misses
+
+
+def load(*paths: str | Path) -> KernelRows:
+    """The timed kernels of tables of labels, as of several processors."""
+    return rows_of([network for path in paths for network in label_table.read(Path(path))])
 
 
 def size_of(recipe: str) -> int:

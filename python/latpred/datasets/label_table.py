@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+ALONE = "1 thread"  # the state of a device that nothing else uses
 FEATURES = ("input_elements", "output_elements", "parameter_elements", "flops")  # columns of NetworkLabels.features
 _WEIGHTS = ("parameter", "statistic")
 _DATA = ("activation", "input")
@@ -65,6 +66,16 @@ class NetworkLabels:
     kernel_charged_to: Ints  # [K]: the group whose time it counts for; -1: of the whole network
     kernel_s: Floats  # [K]; NaN: not timed
     kernel_noise: Floats  # [K]
+
+    @property
+    def device(self) -> str:
+        """What ran it, and in which state."""
+        return device_name(self.device_fingerprint, self.state)
+
+
+def device_name(fingerprint: str, state: str = ALONE) -> str:
+    """A processor in some state: what times are of."""
+    return f"{fingerprint}, {state}"
 
 
 def node_features(graph: Graph) -> Floats:

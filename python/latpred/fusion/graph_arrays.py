@@ -18,6 +18,7 @@ Arrays: TypeAlias = dict[str, np.ndarray]
 
 FEATURE_SET = "lilou"  # of latpred.features: what the networks below read of a node, beside its operator
 NO_LABEL = -1
+NETWORK_NUMBERS = ("nodes", "elements of outputs", "elements of the largest output", "parameters", "FLOPs")
 
 
 class LabelledNetwork(Protocol):
@@ -74,10 +75,10 @@ def subgraph(network: LabelledNetwork, members: np.ndarray) -> tuple[np.ndarray,
     return network.operator_ids[members], network.features[members], edges[:, (edges >= 0).all(axis=0)]
 
 
-def network_numbers(network: LabelledNetwork) -> np.ndarray:
-    """[5] of a whole network: nodes, elements of all outputs and of the largest, parameters, FLOPs. What lies between
-    two calls of a kernel, and so whether a cache still has its weights."""
-    _, outputs, parameters, flops = np.asarray(network.features, np.float64).T
+def network_numbers(features: np.ndarray) -> np.ndarray:
+    """[5] NETWORK_NUMBERS of a whole network with these features of nodes, [N, F]. What lies between two calls of a
+    kernel, and so whether a cache still has its weights."""
+    _, outputs, parameters, flops = np.asarray(features, np.float64).T
     return np.array([len(outputs), outputs.sum(), outputs.max(initial=0.0), parameters.sum(), flops.sum()])
 
 
@@ -86,7 +87,9 @@ def of_groups(groups: Sequence[tuple[LabelledNetwork, np.ndarray]], columns: np.
     if not groups:
         raise InvalidArgumentError("there is no group of nodes to learn from")
     parts = [subgraph(network, members) for network, members in groups]
-    numbers = {id(network): network_numbers(network) for network in {id(one): one for one, _ in groups}.values()}
+    numbers = {
+        id(network): network_numbers(network.features) for network in {id(one): one for one, _ in groups}.values()
+    }
     first_node = np.concatenate([[0], np.cumsum([len(operators) for operators, _, _ in parts])]).astype(np.int64)
     arrays = {
         "nodes": np.concatenate([features for _, features, _ in parts]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -101,6 +101,19 @@ def num_operators(inputs: str) -> int:
 def _kind_of_operator() -> np.ndarray:
     """[operators] places in KINDS."""
     return np.array([KINDS.index(row.cost_kind if row.cost_kind in KINDS else "other") for row in _core.operators()])
+
+
+def device_columns(devices: Sequence[str], known: Sequence[str]) -> np.ndarray | None:
+    """[G, D]: on which of the `known` devices each graph runs; on another halfway between them all. None: no two are
+    known, there is nothing to tell apart."""
+    if len(known) < 2:
+        return None
+    columns = np.full((len(devices), len(known)), float(np.expm1(1 / len(known))))
+    for row, device in zip(columns, devices, strict=True):
+        if device in known:
+            row[:] = 0
+            row[known.index(device)] = YES
+    return columns
 
 
 def sums_of(graphs: Arrays) -> np.ndarray:

@@ -17,13 +17,14 @@ from latpred.datasets.label_table import NetworkLabels
 from latpred.errors import InvalidArgumentError
 from latpred.fusion import graph_arrays
 from latpred.fusion.graph_arrays import Arrays
-from latpred.fusion.inputs import AS_THEY_ARE, IN_A_NETWORK, derive, num_operators
+from latpred.fusion.inputs import AS_THEY_ARE, IN_A_NETWORK, derive, device_columns, num_operators
 from latpred.fusion.network import NO_KERNEL, GraphNetwork, recipe, sizes_of, train
 
 if TYPE_CHECKING:
     from latpred._predictors import GraphConfig
 
 EpochDone = Callable[[int, float, float], None]
+Group = tuple[NetworkLabels, np.ndarray]  # a network and some of its nodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,17 +81,17 @@ class Calls:
 class Groups:
     """Groups of nodes of timed networks, equal ones once. G groups."""
 
-    members: list[tuple[NetworkLabels, np.ndarray]]
+    members: list[Group]
     latency_s: np.ndarray  # [G]: median of equal ones, copies that are charged to them included; NaN: no kernel
     type: list[str]  # the most frequent; NO_KERNEL
     count: np.ndarray  # [G]: equal ones
     calls: Calls | None = None  # where equal groups of different calls stay apart
 
-    def arrays(self, types: Sequence[str]) -> Arrays:
-        """As a network learns from them; of groups without a kernel the type alone, and a type that is not among
-        `types` has no label."""
+    def arrays(self, types: Sequence[str], devices: Sequence[str]) -> Arrays:
+        """As a network of these devices learns from them; of groups without a kernel the type alone, and a type that is
+        not among `types` has no label."""
         places = {name: place for place, name in enumerate(types)}
-        arrays = graph_arrays.of_groups(self.members) | {
+        arrays = arrays_of(self.members, devices) | {
             "targets": self.latency_s[:, None],
             "types": np.array([places.get(name, graph_arrays.NO_LABEL) for name in self.type], np.int64),
         }
@@ -103,14 +104,20 @@ class Groups:
         }
 
 
+def arrays_of(groups: Sequence[Group], devices: Sequence[str]) -> Arrays:
+    """Groups as a network reads them that learnt on `devices`."""
+    return graph_arrays.of_groups(groups, device_columns([network.device for network, _ in groups], devices))
+
+
 def group_key(network: NetworkLabels, members: np.ndarray, in_network: bool = False) -> str:
-    """The same for groups whose nodes have the same operators, numbers and edges; in_network: and whose networks have
-    the same numbers."""
+    """The same for groups of a device whose nodes have the same operators, numbers and edges; in_network: and whose
+    networks have the same numbers."""
     operators, features, edges = graph_arrays.subgraph(network, members)
     parts: tuple[np.ndarray, ...] = (operators, features, edges)
     if in_network:
-        parts += (graph_arrays.network_numbers(network),)
-    return hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+        parts += (graph_arrays.network_numbers(network.features),)
+    key = [np.ascontiguousarray(part).tobytes() for part in parts]
+    return hashlib.sha256(b"|".join([network.device.encode(), *key])).hexdigest()
 
 
 def timed_groups(rows: KernelRows, network: int) -> list[tuple[np.ndarray, float, str]]:
@@ -136,7 +143,7 @@ def timed_groups(rows: KernelRows, network: int) -> list[tuple[np.ndarray, float
 def groups_of(rows: KernelRows, networks: Sequence[int], in_network: bool = False) -> Groups:
     """The groups of these networks of the rows; in_network: equal ones of different calls stay apart, beside what each
     call took."""
-    first: dict[tuple[int, str], tuple[NetworkLabels, np.ndarray]] = {}
+    first: dict[tuple[int, str], Group] = {}
     seconds: dict[tuple[int, str], list[float]] = {}
     kinds: dict[tuple[int, str], Counter[str]] = {}
     ends = [0]
@@ -196,9 +203,22 @@ def fit_kernels(
     """What says how long a group takes, and what kernel it becomes. Without a validation the last weights stay."""
     config = pair.config(pair.kernels, len(training.members), epochs)
     types = tuple(sorted(set(training.type)))
-    graphs = training.arrays(types)
-    held_out = None if validation is None else validation.arrays(types)
+    devices = sorted({network.device for network, _ in training.members})
+    graphs = training.arrays(types, devices)
+    held_out = None if validation is None else validation.arrays(types, devices)
     sizes = sizes_of(derive(pair.kernel_inputs, graphs), num_operators(pair.kernel_inputs), len(types))
-    return train(
+    trained = train(
         config, sizes, graphs, held_out, seed=seed, classes=types, inputs=pair.kernel_inputs, epoch_done=epoch_done
     )
+    trained.trained_on["devices"] = devices
+    if pair.in_network:
+        trained.trained_on["network_range"] = [
+            graphs["networks"].min(axis=0).tolist(),
+            graphs["networks"].max(axis=0).tolist(),
+        ]
+    return trained
+
+
+def predict_kernels(kernels: GraphNetwork, groups: Sequence[Group]) -> Arrays:
+    """What fit_kernels' network says of groups: 'targets' [G, 1] seconds, 'types' [G, K]."""
+    return kernels.predict(arrays_of(groups, kernels.trained_on["devices"]))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
+from latpred.datasets.label_table import device_name
 from latpred.errors import InvalidArgumentError, MissingDependencyError
-from latpred.fusion import network
+from latpred.fusion import graph_arrays, network
 from latpred.fusion.inputs import SAME
 from latpred.fusion.optimized import OptimizedGraph, optimize
 from latpred.host_device import NAME as HOST
@@ -28,8 +29,9 @@ RUNTIME = "openvino"
 FOLDER = Path(__file__).parents[1] / "data" / "trained"
 
 # Beside another processor, as predictors of nets have it: what one thread reads and computes differs by about a factor
-# of 2.7 to either side between the machines that we know of.
-OTHER_DEVICE_HALF_WIDTH = math.log(2.7)
+# of 2.7 to either side between the machines that we know of. A network of five nodes, far below all labelled ones, was
+# off by as much.
+UNLIKE_HALF_WIDTH = math.log(2.7)
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,12 @@ def predict(graphs: Sequence[Graph], asked: dict[str, Any], session: Session) ->
     _check(asked)
     pair = load()
     found = []
+    device = _asked_device(asked["device"])
     for graph in graphs:
-        optimized = optimize(graph, pair.edges, pair.kernels, where=f"on {asked['device']}, {fusion_of(pair)}")
+        where = f"on {asked['device']}, {fusion_of(pair)}"
+        optimized = optimize(graph, pair.edges, pair.kernels, device, where=where)
         request = make_request(
-            **(asked | {"predictor": NAME, "runtime": RUNTIME}), given=_given(pair, graph, optimized, asked["device"])
+            **(asked | {"predictor": NAME, "runtime": RUNTIME}), given=_given(pair, graph, optimized, device)
         )
         found.append(LearntPrediction(session.predict(graph, request), graph, request, session))
         found[-1].optimized_graph = optimized
@@ -97,15 +101,23 @@ def fusion_of(pair: Pair) -> str:
     return f"fusion learnt from {pair.kernels.trained_on['runtime']}"
 
 
+def _asked_device(name: str) -> str:
+    fingerprint = _core.host_facts().fingerprint if name == HOST else name
+    return device_name(fingerprint)
+
+
 def _given(pair: Pair, graph: Graph, optimized: OptimizedGraph, device: str) -> _core.GivenLatency:
-    measured = pair.kernels.trained_on
-    here = _core.host_facts().fingerprint if device == HOST else device
-    half_width = float(measured["log_half_width"])
-    notes = [f"{fusion_of(pair)}; kernels measured on {measured['device']}, {measured['state']}"]
+    half_widths: dict[str, float] = pair.kernels.trained_on["log_half_widths"]
+    notes = [f"{fusion_of(pair)}; kernels measured on {'; '.join(half_widths)}"]
     outside = []
-    if here != measured["device"]:
-        outside.append(f"processor {here} was not measured")
-        half_width = math.hypot(half_width, OTHER_DEVICE_HALF_WIDTH)
+    if device in half_widths:
+        half_width = half_widths[device]
+    else:
+        outside.append(f"processor {device} was not measured")
+        half_width = math.hypot(max(half_widths.values()), UNLIKE_HALF_WIDTH)
+    if beyond := _beyond(graph, *pair.kernels.trained_on["network_range"]):
+        outside.append(f"labelled networks were unlike: {'; '.join(beyond)}")
+        half_width = math.hypot(half_width, UNLIKE_HALF_WIDTH)
     known = set(pair.edges.trained_on["operators"])
     if new := sorted({SAME.get(node.operator, node.operator) for node in graph.nodes} - known):
         outside.append(f"operators that no labelled network has: {', '.join(new)}")
@@ -117,6 +129,16 @@ def _given(pair: Pair, graph: Graph, optimized: OptimizedGraph, device: str) -> 
         provenance="extrapolated" if outside else "fitted",
         coverage=[*notes, *outside],
     )
+
+
+def _beyond(graph: Graph, least: Sequence[float], most: Sequence[float]) -> list[str]:
+    """The numbers of a network that no labelled one has."""
+    numbers = graph_arrays.network_numbers(graph_arrays.of_graph(graph)["nodes"])
+    return [
+        f"{value:.3g} {name}, theirs {low:.3g} to {high:.3g}"
+        for name, value, low, high in zip(graph_arrays.NETWORK_NUMBERS, numbers, least, most, strict=True)
+        if not low <= value <= high
+    ]
 
 
 def _check(asked: dict[str, Any]) -> None:

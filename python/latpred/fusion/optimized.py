@@ -19,6 +19,7 @@ from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.fusion import graph_arrays
 from latpred.fusion.bounds import Bounds
+from latpred.fusion.inputs import device_columns
 from latpred.graph import name as graph_name
 from latpred.tables import Column, Table, html_table, number, scaled
 
@@ -269,24 +270,26 @@ def optimize(
     graph: Graph,
     edges: GraphNetwork,
     kernels: GraphNetwork,
-    columns: np.ndarray | None = None,
+    device: str = "",
     *,
     bounds: Bounds | None = None,
     where: str = "by learnt fusion",
 ) -> OptimizedGraph:
     """What a runtime makes of `graph`, by a network that learnt its fusion and one that learnt its kernels.
 
-    columns: [S] of the device, where both networks were trained with them. bounds: the rates of a device.
+    device: one of kernels.trained_on["devices"], where it learnt several; on another, times lie between theirs.
+    bounds: the rates of a device.
     """
     whole = graph_arrays.of_graph(graph)
-    if columns is not None:
-        whole["columns"] = columns[None, :]
     (group,) = groups_of(edges, whole)
     nodes = _Nodes(whole["operators"], whole["nodes"], whole["edges"], np.empty(0))
     members = [np.flatnonzero(group == number) for number in range(int(group.max(initial=-1)) + 1)]
-    repeated = None if columns is None else np.repeat(columns[None, :], len(members), axis=0)
+    columns = device_columns([device] * len(members), kernels.trained_on.get("devices", ()))
     groups: list[tuple[graph_arrays.LabelledNetwork, np.ndarray]] = [(nodes, some) for some in members]
-    answers = kernels.predict(graph_arrays.of_groups(groups, repeated))
+    arrays = graph_arrays.of_groups(groups, columns)
+    if "network_range" in kernels.trained_on:  # beyond it the network would only continue its last slope
+        arrays["networks"] = np.clip(arrays["networks"], *kernels.trained_on["network_range"])
+    answers = kernels.predict(arrays)
     return of_groups(
         graph,
         [tuple(some.tolist()) for some in members],

@@ -8,15 +8,15 @@ import time
 from collections.abc import Iterator
 
 from latpred.colocation.processes import TIMEOUT_S, MemberProcess
+from latpred.datasets.label_table import ALONE
 from latpred.errors import InvalidArgumentError, ProfilerError
 
-_ALONE = "1 thread"
 _WHOLE = 100
 
 
 def state(percent: int) -> str:
     """Of the device, as tables of labels say it."""
-    return f"{_ALONE}, neighbour {percent} %" if percent else _ALONE
+    return f"{ALONE}, neighbour {percent} %" if percent else ALONE
 
 
 @contextlib.contextmanager

@@ -129,7 +129,7 @@ def _kernel_keys(timed: Sequence[NetworkLabels], rows: KernelRows) -> Iterator[t
     node_keys = [fusion.node_keys(network) for network in timed]
     for row in range(len(rows)):
         if nodes := tuple(node_keys[int(rows.network[row])][node] for node in rows.members(row)):
-            yield row, (*nodes, rows.types[rows.type_id[row]])
+            yield row, (*nodes, rows.types[rows.type_id[row]], timed[int(rows.network[row])].device)
 
 
 # Lilou's Table 3 and text: what its sets hold. It states no distinct edges, families and sizes as here.
@@ -176,11 +176,12 @@ def put_into(page: str, name: str, text: str) -> str:
 def main() -> None:
     """Prints the sentences and the table, and puts them into the pages."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--labels", type=Path, required=True, help="folder with fusion.parquet and kernels.parquet")
+    parser.add_argument("--labels", type=Path, required=True, help="folder with fusion.parquet and kernels*.parquet")
     parser.add_argument("--page", type=Path, help="docs/labels.md; the table of totals goes into datasets.md beside it")
     arguments = parser.parse_args()
     folder = arguments.labels
-    fused, timed = fusion.load(folder / "fusion.parquet"), fusion.load(folder / "kernels.parquet")
+    fused = fusion.load(folder / "fusion.parquet")
+    timed = kernels.load(*kernels.tables_of(folder)).networks
     texts = {_SUMMARY: f"{facts(fused, timed)}\n{markdown(fused, timed)}", _TOTALS: totals(fused, timed)}
     print("\n".join(texts.values()))
     if arguments.page is not None:
