@@ -237,7 +237,7 @@ def _print_prediction(console: Console, prediction: Prediction) -> None:
     )
     console.print(facts.to_rich())
     for note in prediction.coverage:
-        console.print(Text(f"outside: {note}", style="yellow"))
+        console.print(Text(f"coverage: {note}", style="yellow"))
     if prediction.unknown_operators:
         console.print(Text(f"unknown operators: {', '.join(prediction.unknown_operators)}", style="yellow"))
     for warning in prediction.graph.warnings:

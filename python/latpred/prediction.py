@@ -206,7 +206,7 @@ class Prediction:
 
     @property
     def coverage(self) -> list[str]:
-        """One sentence for each thing that lies outside what was measured."""
+        """A sentence for each thing that the latency rests on, or that lies outside what was measured."""
         return self._answer.coverage
 
     @property

@@ -194,7 +194,7 @@ def test_openvino_on_this_processor_is_answered_by_the_shipped_pair():
     assert found.latency_ms == pytest.approx(1e3 * found.optimized.latency_s)
     assert found.optimized.kernels[0].members == (0, 1)  # the rectifier joins the convolution
     assert found.optimized.kernels[0].type.startswith("Convolution:")
-    assert any("measured on AMD EPYC" in sentence and "Intel(R) Xeon" in sentence for sentence in found.coverage)
+    assert any("kernels measured on" in sentence for sentence in found.coverage)
     # Five nodes are far below all labelled networks: their numbers end there, and the answer says so.
     assert any("labelled networks were unlike: 5 nodes, theirs 50 to" in sentence for sentence in found.coverage)
     assert found.provenance["latency_ms"] == "extrapolated"

@@ -108,7 +108,8 @@ def _asked_device(name: str) -> str:
 
 def _given(pair: Pair, graph: Graph, optimized: OptimizedGraph, device: str) -> _core.GivenLatency:
     half_widths: dict[str, float] = pair.kernels.trained_on["log_half_widths"]
-    notes = [f"{fusion_of(pair)}; kernels measured on {'; '.join(half_widths)}"]
+    measured_on = device if device in half_widths else "; ".join(half_widths)
+    notes = [f"{fusion_of(pair)}; kernels measured on {measured_on}"]
     outside = []
     if device in half_widths:
         half_width = half_widths[device]
