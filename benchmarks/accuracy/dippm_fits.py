@@ -176,7 +176,7 @@ BASELINE_TITLES = {
     "default-left-out": "default predictor, its family left out",
     "default": "default predictor as shipped (it saw these rows)",
     "roofline": "roofline",
-    "host-default": "default predictor of 6906c98: latency learnt on another processor, memory's law on these calls",
+    "host-default": "default predictor as shipped: kernels timed on this processor too, memory's law on these calls",
     "host-roofline": "roofline of this machine",
 }
 

@@ -75,7 +75,7 @@ class KernelRegressors:
 
         kinds = [kind_of(group) for group in training.members]
         runs = ~np.isnan(training.latency_s)
-        self._devices = sorted({network.device for network, _ in training.members})
+        self._devices = training.devices
         numbers = _numbers(training.members, self._devices)
         seconds = np.log(np.where(runs, training.latency_s, 1.0))
         places: dict[tuple[int, ...], list[int]] = defaultdict(list)

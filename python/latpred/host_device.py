@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import tempfile
 import threading
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from latpred._core import HostSpeed
 
 NAME = "cpu"  # among devices: this machine
+# The half-width of an 80 % interval, on the logarithmic scale, beside another processor, by rule: its memory and caches
+# may be a few times as fast or slow. One thread reads 8 to 60 GB/s on the machines that we know of, a factor of 2.7 to
+# either side of the middle.
+OTHER_DEVICE_HALF_WIDTH = math.log(2.7)
 PREDICTOR = "roofline"  # what answers for it where none is named: the others have learnt from other devices
 
 _FORMAT = 1

@@ -209,6 +209,26 @@ def test_openvino_on_this_processor_is_answered_by_the_shipped_pair():
         predict(graph=small_network(), device="cpu", predictor=NAME, runtime="onnxruntime")
 
 
+@pytest.mark.torch
+def test_another_processor_lies_between_those_that_were_measured(monkeypatch):
+    pytest.importorskip("torch")
+    measured = lilou.load().kernels.trained_on["devices"]
+    found = {}
+    for device in (*measured, "somebody's"):
+        monkeypatch.setattr(lilou, "_asked_device", lambda _, name=device: name)
+        found[device] = predict(graph=small_network(), device="cpu", runtime="openvino")
+    first, second, other = (answer.latency_s for answer in found.values())
+    assert min(first, second) < other < max(first, second)
+    notes = "; ".join(found["somebody's"].coverage)
+    assert "kernels measured on AMD EPYC" in notes
+    assert "Intel(R) Xeon" in notes
+    assert "processor somebody's was not measured" in notes
+    for device in measured:
+        assert any(sentence.endswith(f"kernels measured on {device}") for sentence in found[device].coverage)
+    widths = [np.divide(*reversed(answer.intervals["latency_ms"])) for answer in found.values()]
+    assert widths[2] > max(widths[:2])
+
+
 def test_without_torch_it_says_who_answers_instead(monkeypatch):
     def no_torch(path):
         raise MissingDependencyError('needs torch; install it with: pip install "latpred[torch]"')

@@ -47,7 +47,7 @@ class KernelRows:
 
 def tables_of(folder: Path) -> list[Path]:
     """The tables of timed kernels in a folder of labels, one for each processor."""
-    return sorted(folder.glob("kernels*.parquet")) or [folder / "kernels.parquet"]  # which reading it then misses
+    return sorted(folder.glob("kernels*.parquet")) or [folder / "kernels.parquet"]  # none: whoever reads it says so
 
 
 def load(*paths: str | Path) -> KernelRows:

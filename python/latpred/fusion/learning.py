@@ -87,6 +87,11 @@ class Groups:
     count: np.ndarray  # [G]: equal ones
     calls: Calls | None = None  # where equal groups of different calls stay apart
 
+    @property
+    def devices(self) -> list[str]:
+        """Those that the networks ran on."""
+        return sorted({network.device for network, _ in self.members})
+
     def arrays(self, types: Sequence[str], devices: Sequence[str]) -> Arrays:
         """As a network of these devices learns from them; of groups without a kernel the type alone, and a type that is
         not among `types` has no label."""
@@ -203,7 +208,7 @@ def fit_kernels(
     """What says how long a group takes, and what kernel it becomes. Without a validation the last weights stay."""
     config = pair.config(pair.kernels, len(training.members), epochs)
     types = tuple(sorted(set(training.type)))
-    devices = sorted({network.device for network, _ in training.members})
+    devices = training.devices
     graphs = training.arrays(types, devices)
     held_out = None if validation is None else validation.arrays(types, devices)
     sizes = sizes_of(derive(pair.kernel_inputs, graphs), num_operators(pair.kernel_inputs), len(types))

@@ -16,6 +16,7 @@ from latpred.fusion import graph_arrays, network
 from latpred.fusion.inputs import SAME
 from latpred.fusion.optimized import OptimizedGraph, optimize
 from latpred.host_device import NAME as HOST
+from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
 from latpred.host_device import PREDICTOR as PHYSICS
 from latpred.prediction import Prediction
 from latpred.request import make_request
@@ -28,10 +29,8 @@ NAME = "lilou"
 RUNTIME = "openvino"
 FOLDER = Path(__file__).parents[1] / "data" / "trained"
 
-# Beside another processor, as predictors of nets have it: what one thread reads and computes differs by about a factor
-# of 2.7 to either side between the machines that we know of. A network of five nodes, far below all labelled ones, was
-# off by as much.
-UNLIKE_HALF_WIDTH = math.log(2.7)
+# A network of five nodes, far below all labelled ones, was off by such a factor.
+UNLIKE_NETWORK_HALF_WIDTH = math.log(2.7)
 
 
 @dataclass(frozen=True)
@@ -115,10 +114,10 @@ def _given(pair: Pair, graph: Graph, optimized: OptimizedGraph, device: str) -> 
         half_width = half_widths[device]
     else:
         outside.append(f"processor {device} was not measured")
-        half_width = math.hypot(max(half_widths.values()), UNLIKE_HALF_WIDTH)
+        half_width = math.hypot(max(half_widths.values()), OTHER_DEVICE_HALF_WIDTH)
     if beyond := _beyond(graph, *pair.kernels.trained_on["network_range"]):
         outside.append(f"labelled networks were unlike: {'; '.join(beyond)}")
-        half_width = math.hypot(half_width, UNLIKE_HALF_WIDTH)
+        half_width = math.hypot(half_width, UNLIKE_NETWORK_HALF_WIDTH)
     known = set(pair.edges.trained_on["operators"])
     if new := sorted({SAME.get(node.operator, node.operator) for node in graph.nodes} - known):
         outside.append(f"operators that no labelled network has: {', '.join(new)}")

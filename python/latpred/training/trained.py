@@ -15,6 +15,7 @@ from latpred.datasets.measured_nets import Conditions
 from latpred.datasets.nets import NODE_ATTRIBUTES, Nets, encode, words_of
 from latpred.datasets.plain_graph import PlainGraph, from_graph
 from latpred.errors import CheckpointError, InvalidArgumentError
+from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
 from latpred.training.learner import Learner, trainable_row
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ FORMAT_VERSION = 1
 KIND = "net predictor"  # what tells these files from those of predictors over kernels
 SCHEMA: dict[str, Any] = {"version": 1, "node": list(NODE_ATTRIBUTES)}
 
-# Where nothing was measured, half-widths of 80 % intervals on the logarithmic scale by a stated rule: beside another
-# processor, whose memory and caches may be a few times as fast or slow (one thread reads 8 to 60 GB/s on the machines
-# that we know of: a factor 2.7 to either side of the middle); and beyond the sizes that were trained on.
-OTHER_DEVICE_HALF_WIDTH = math.log(2.7)
+# The half-width of an 80 % interval on the logarithmic scale beyond the sizes that were trained on, by rule.
 OUT_OF_RANGE_HALF_WIDTH = math.log(2.0)
 
 
