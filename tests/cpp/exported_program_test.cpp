@@ -222,6 +222,21 @@ TEST(ExportedProgram, InlinesGraphsCalledUnderOtherSettings) {
   EXPECT_EQ(graph.macs(), 2 * 16 * 8);
 }
 
+TEST(ExportedProgram, TellsWhatANetworkTakesOutOfAutocast) {
+  Written file = linear();
+  file.tensor("z", ints({2, 8})).node("aten.relu.default", "z", tensor_argument("self", "y")).output("z");
+  const std::string plain = "\"stack_trace\":\"File \\\"a.py\\\"\"";
+  const std::size_t at = file.nodes.rfind(plain);
+  ASSERT_NE(at, std::string::npos);
+  file.nodes.replace(at, plain.size(), R"("latpred_autocast":"half")");
+  const std::vector<Node> nodes = graph_of(file).nodes;
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_FALSE(nodes[0].attributes.has("autocast"));
+  EXPECT_EQ(nodes[1].attributes.text("autocast", ""), "half");
+  file.nodes.replace(file.nodes.rfind("half"), 4, "best");
+  EXPECT_EQ(refusal(file), "'m': node 'z' (aten.relu.default): metadata latpred_autocast is 'best', expected 'half'");
+}
+
 TEST(ExportedProgram, RefusesOtherVersionsOfTheSchema) {
   Written file = linear();
   file.major = "9";

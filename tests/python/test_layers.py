@@ -50,6 +50,7 @@ TORCH_BINDINGS = {
 
 # Public headers without the one source of their stem, and the layer that they belong to.
 OTHER_STEM = {
+    "autocast.h": "graph",  # nothing to define
     "operator_id.h": "graph",  # nothing to define
     "predictor.h": "predict",  # the table of them is predictors.cpp
     "program.h": "graph",  # nothing to define

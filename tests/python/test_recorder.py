@@ -7,6 +7,7 @@ import architectures
 import latpred
 import pytest
 import torch
+from latpred import _core
 from latpred.frontends import aten_document, recorder, torch_export
 from latpred.frontends.aten_document import AtenDocument, CannotRecordError
 from torch import nn
@@ -139,6 +140,30 @@ def test_what_cannot_be_recorded_goes_to_export_with_a_warning():
     assert captured.document == torch_export.export(Mixed(), arguments).document
     (warning,) = captured.warnings
     assert "autocast inside forward" in warning
+
+
+class FastNorm(nn.LayerNorm):
+    """As timm's: the flag stays with the module that was made under set_fast_norm."""
+
+    _fast_norm = True
+
+
+def test_fast_norms_of_timm_stay_in_half_precision_under_autocast():
+    def casts(norm):
+        module = nn.Sequential(nn.Linear(8, 8), norm(8), nn.ReLU())
+        captured = recorder.record(module, torch_export.call_arguments(module, "8", 64))
+        graph = _core.resolve(_core.read_exported_program(captured.document, {}, "m"), 64)
+        kernels = latpred.predict(graph=graph, device="A100", precision="amp").kernels
+        return [kernel.name for kernel in kernels if kernel.kind == "cast"]
+
+    assert "cast(linear)" in casts(nn.LayerNorm)
+    assert "cast(linear)" not in casts(FastNorm)
+
+
+def test_fast_norms_that_export_had_to_record_are_said():
+    module = nn.Sequential(Mixed(), FastNorm(4))
+    captured = recorder.record(module, torch_export.call_arguments(module, "4", 2))
+    assert captured.warnings[0] == "1 fast norms of timm's count as float32 under autocast"
 
 
 def test_arguments_without_a_word_are_refused():

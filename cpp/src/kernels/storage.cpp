@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "latpred/autocast.h"
+
 namespace latpred {
 namespace {
 
@@ -89,8 +91,9 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     const bool is_norm = contains(kMixedTypeNorms, kinds[position]);
-    const bool to_half = is_convolution(kinds[position]) || is_product(kinds[position]);
-    const bool to_single = contains(kFloat32Operators, node.op);
+    const bool is_taken_out = node.attributes.text(kAutocast, "") == kAutocastHalf;
+    const bool to_half = is_taken_out || is_convolution(kinds[position]) || is_product(kinds[position]);
+    const bool to_single = !to_half && contains(kFloat32Operators, node.op);
     int widest = 0;
     int widest_scalar = 0;
     for (const TensorId id : node.inputs) {

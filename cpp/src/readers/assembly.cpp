@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "latpred/autocast.h"
 #include "latpred/dtype.h"
 #include "latpred/text.h"
 
@@ -107,6 +108,7 @@ void Assembly::append_part(Statement statement) {
     source_.fail(concat("the network has more than ", grouped_digits(limits_.max_nodes), " nodes, limit ",
                         grouped_digits(limits_.max_nodes), " (max_nodes)"));
   }
+  if (!autocast_.empty()) statement.attributes.set(std::string(kAutocast), autocast_);
   Block& block = bodies_.empty() ? program_.main : bodies_.back();
   block.statements.push_back(std::move(statement));
 }

@@ -45,6 +45,8 @@ class Assembly {
   void append(Statement statement);
   // The same for a statement that the file does not have: a second half of an operator that we split.
   void append_part(Statement statement);
+  // From here on statements carry the attribute kAutocast with this value; empty: without it.
+  void set_autocast(std::string_view value) { autocast_ = value; }
   // Between these two, statements go to a body (of a branch, a loop or a scan) in place of the main block; bodies may
   // stand in one another. What is appended there is not counted as a node of the main block.
   void open_body();
@@ -67,6 +69,7 @@ class Assembly {
   std::unordered_map<VariableId, VariableId> bases_;  // view -> whose memory it looks at
   std::vector<Block> bodies_;                         // open ones, the innermost last
   std::int64_t num_statements_ = 0;
+  std::string autocast_;
 };
 
 }  // namespace latpred::readers

@@ -55,7 +55,7 @@ def assemble(
     table = pd.concat(tables, ignore_index=True)
 
     graphs = out / GRAPHS_FILE
-    recipes = table.recipe.unique()
+    recipes = {*table.recipe, *rows.executed(table)}
     if with_frameworks:
         _need_frameworks(graph_cache.missing(graphs, recipes))
         for done, total, recipe in graph_cache.build_cache(graphs, recipes, workers):
@@ -110,7 +110,7 @@ def _check(
 ) -> Generator[Step, None, dict[str, tuple[str, str]]]:
     """Why rows must go: id -> reason and detail. Networks that need no framework have their tests."""
     reasons: dict[str, tuple[str, str]] = {}
-    networks = [(recipe, part) for recipe, part in table.groupby("recipe") if is_recorded(parse(recipe))]
+    networks = [(recipe, part) for recipe, part in table.groupby(rows.executed(table)) if is_recorded(parse(recipe))]
     cache = GraphCache(graphs) if graphs.is_file() else None
     failures = cache.failures() if cache else {}
     for done, (recipe, part) in enumerate(networks, 1):

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core
-from latpred.datasets import timm
+from latpred.datasets import timm, timm_networks
 from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.recipe import parse
+from latpred.datasets.recorded import REPARAM
 from latpred.errors import InvalidArgumentError, MissingDependencyError
 from latpred.fitting.split import FOLDS, TEST, part_of_family
 from latpred.fusion.graph_arrays import Arrays
@@ -167,15 +169,27 @@ def load(folder: Path | None = None, labels: str = MEASURED) -> Families:
             )
         return Families(pandas.read_parquet(where / MODELLED_FILE), GraphCache(where / GRAPHS_FILE))
     table = pandas.read_parquet(where / ROWS_FILE)
+    cache = GraphCache(where / GRAPHS_FILE)
     kinds = table.recipe.str.partition(":")[0]
-    table = table[kinds.isin(KINDS) & (table.quantity == TARGETS[0]) & ~table.autograd].copy()
+    variants = table[["recipe", "executed"]][table.executed != ""].drop_duplicates()
+    others = {executed for recipe, executed in variants.itertuples(index=False) if _differ(cache, recipe, executed)}
+    is_of_set = kinds.isin(KINDS) & (table.quantity == TARGETS[0]) & ~table.autograd & ~table.executed.isin(others)
+    table = table[is_of_set].copy()
     table = table.rename(columns={"value": TARGETS[0], "family": "module"})
     table[list(TARGETS[1:])] = np.nan
     table["label"] = MEASURED
     table["network"] = [network_of(recipe) for recipe in table.recipe]
     table["family"] = [family_of(name, module) for name, module in zip(table.network, table.module, strict=True)]
     table = pandas.concat([table[COLUMNS], pandas.read_parquet(where / MEASURED_FILE)[COLUMNS]])
-    return Families(table.sort_values("id", ignore_index=True), GraphCache(where / GRAPHS_FILE))
+    return Families(table.sort_values("id", ignore_index=True), cache)
+
+
+def _differ(cache: GraphCache, recipe: str, executed: str) -> bool:
+    """Whether the variant that was timed is another network than its recipe: its branches were merged."""
+    if REPARAM not in parse(executed).parameters:
+        return False
+    timed = cache.graph(executed, 1)
+    return not timm_networks.is_as_stated(cache.graph(recipe, 1), timed.num_parameters / 1e6, timed.macs / 1e9)
 
 
 def shipped_folder() -> Path:

@@ -10,12 +10,16 @@ from latpred import _core
 from latpred._core import Program
 from latpred.datasets import huggingface
 from latpred.datasets.recipe import Recipe
-from latpred.errors import InvalidArgumentError
+from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.optional import need
 
 # Recorded at a batch that no other size of a network equals by chance, and above 1, at which torch writes other views.
 RECORDED_BATCH = 5
 EXTRA = "architectures"  # of latpred, with what builds all of these
+
+# Parameters of timm's recipes, as options of its benchmark.py: its own norms stay in half precision under autocast, but
+# for LayerNorm where that is torch's; branches are merged and norms folded.
+TIMM_PARAMETERS = FAST_NORM, LAYER_NORM, REPARAM = "fast_norm", "layer_norm", "reparam"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,21 +49,45 @@ def _tied(keys: Mapping[str, Any]) -> dict[str, int]:
     return {name: number for number, group in enumerate(shared) for name in group}
 
 
-def _timm(recipe: Recipe) -> tuple[Any, Any]:
-    """timm:resnet50@224"""
+def timm_module(recipe: Recipe, size: int | None) -> Any:
+    """The module of timm:NAME without weights, for images of `size` (None: its own), branches merged and norms folded
+    where the recipe says "reparam=1"."""
     import timm
     import torch
 
-    name, at, size = recipe.name.partition("@")
-    if not at or not size.isdigit():
-        raise InvalidArgumentError(f"recipe '{recipe}' names no image size; expected timm:resnet50@224")
+    name = recipe.name.partition("@")[0]
     if not timm.is_model(name):
         raise InvalidArgumentError(f"recipe '{recipe}': timm {timm.__version__} has no network '{name}'")
+    for parameter in recipe.parameters:
+        if parameter not in TIMM_PARAMETERS:
+            raise InvalidArgumentError(_core.unknown_name_message("parameter", parameter, list(TIMM_PARAMETERS)))
     with torch.device("meta"):
         try:
-            module = timm.create_model(name, pretrained=False, img_size=int(size))
+            module = timm.create_model(name, pretrained=False, **({} if size is None else {"img_size": size}))
         except TypeError:  # networks of convolutions take any size and no such argument
             module = timm.create_model(name, pretrained=False)
+        if recipe.integer(REPARAM, 0):
+            module = timm.utils.reparameterize_model(module.eval(), inplace=True)
+    return module
+
+
+def timm_norms(module: Any) -> list[Any]:
+    """The norms that timm's benchmark.py --fast-norm keeps in half precision under autocast."""
+    return [norm for norm in module.modules() if hasattr(norm, "_fast_norm")]
+
+
+def _timm(recipe: Recipe) -> tuple[Any, Any]:
+    """timm:resnet50@224"""
+    _, at, size = recipe.name.partition("@")
+    if not at or not size.isdigit():
+        raise InvalidArgumentError(f"recipe '{recipe}' names no image size; expected timm:resnet50@224")
+    module = timm_module(recipe, int(size))
+    if recipe.integer(FAST_NORM, 0):
+        from timm.layers import LayerNorm
+
+        is_torch = recipe.parameters.get(LAYER_NORM) == "torch"
+        for norm in timm_norms(module):
+            norm._fast_norm = not (is_torch and type(norm) is LayerNorm)
     return module, f"3,{size},{size}"
 
 
@@ -92,5 +120,7 @@ def record(recipe: Recipe, batch: int = RECORDED_BATCH) -> Recorded:
     module, sizes = builder.build(recipe)
     module.eval()
     captured = recorder.record(module, torch_export.call_arguments(module, sizes, batch))
+    if recipe.parameters.get(FAST_NORM) and captured.warnings:
+        raise LatpredError(f"recipe '{recipe}': {'; '.join(captured.warnings)}")
     versions = {"torch": torch.__version__, builder.package: package.__version__}
     return Recorded(captured.document, _tied(captured.weights), captured.name, versions)

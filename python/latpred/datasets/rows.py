@@ -38,6 +38,7 @@ class Row:
     autograd: bool = False
     noise: float | None = None  # standard deviation over value
     samples: int | None = None
+    executed: str = ""  # recipe of the variant that ran, where the source ran one; empty: `recipe` itself
 
     @property
     def id(self) -> str:
@@ -54,6 +55,13 @@ class Row:
 
 
 COLUMNS = ("id", *(field.name for field in dataclasses.fields(Row)))
+
+
+def executed(table: pd.DataFrame) -> pd.Series:
+    """[N] the recipe of the network that each row timed. Tables older than the column have rows of no variants."""
+    if "executed" not in table:
+        return table.recipe
+    return table.recipe.where(table.executed == "", table.executed)
 
 
 def to_table(rows: Iterable[Row], is_unique: bool = True) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from latpred.datasets import assemble
+from latpred.datasets import assemble, rows
 from latpred.datasets.graph_cache import GraphCache, write_archive
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import is_recorded
@@ -94,7 +94,10 @@ def quick(table: pd.DataFrame) -> list[str]:
 
 def archived(table: pd.DataFrame) -> list[str]:
     """The recipes of `table` that a framework builds, like ones together."""
-    networks = table[["family", "recipe"]].drop_duplicates()
+    import pandas as pd
+
+    variants = table.assign(recipe=rows.executed(table))
+    networks = pd.concat([table, variants])[["family", "recipe"]].drop_duplicates()
     recorded = [is_recorded(parse(recipe)) for recipe in networks.recipe]
     return list(networks[recorded].sort_values(["family", "recipe"]).recipe)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
+from latpred.datasets import timm_runs
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
 
@@ -28,6 +29,7 @@ class _Results:
     runtime_version: str
     precision: str
     layout: str
+    is_gpu: bool = True
 
 
 def _gpu(name: str, device: str, torch: str, cuda: str, layout: str = "nchw", compiled: bool = False) -> _Results:
@@ -54,9 +56,9 @@ RESULTS = (
     _Results("benchmark-infer-bf16-nchw-pt291-cu130-pro6000maxq-dynamo", "RTX PRO 6000 Max-Q", "compiled",
              "torch 2.9.1 cuda 13.0", "bf16", "nchw"),
     _Results("benchmark-infer-fp32-nchw-pt240-cpu-i9_10940x-dynamo", "Core i9-10940X", "compiled", "torch 2.4.0",
-             "fp32", "nchw"),
+             "fp32", "nchw", is_gpu=False),
     _Results("benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo", "Core i9-10940X", "compiled", "torch 2.2.1",
-             "fp32", "nchw"),
+             "fp32", "nchw", is_gpu=False),
 )  # fmt: skip
 
 
@@ -80,9 +82,10 @@ def read_stated(data: Path) -> Iterator[tuple[Row, float, float | None]]:
                 continue
             size = int(row.infer_img_size)
             gmacs = getattr(row, "infer_gmacs", math.nan)
+            recipe, family = Recipe("timm", f"{name}@{size}", {}), f"timm-{family_of[name]}"
             measured = Row(
-                recipe=str(Recipe("timm", f"{name}@{size}", {})),
-                family=f"timm-{family_of[name]}",
+                recipe=str(recipe),
+                family=family,
                 batch=int(row.infer_batch_size),
                 input=f"3,{size},{size}",
                 device=results.device,
@@ -94,6 +97,7 @@ def read_stated(data: Path) -> Iterator[tuple[Row, float, float | None]]:
                 source=SOURCE,
                 licence=LICENCE,
                 protocol=PROTOCOL,
+                executed=timm_runs.as_run(recipe, family, results.runtime_version) if results.is_gpu else "",
             )
             yield measured, row.param_count, None if math.isnan(gmacs) else gmacs
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred import _core
+from latpred.datasets.rows import executed
 from latpred.errors import LatpredError
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks, part_of_family
 
@@ -32,7 +33,7 @@ CHANNELS_LAST = "nhwc"  # the rows' word
 SHARD_ROWS = 4000
 
 # What a row's kernels depend on; rows that agree in these share one fused network.
-_NETWORK = ["recipe", "batch", "runtime", "precision", "layout"]
+_NETWORK = ["recipe", "executed", "batch", "runtime", "precision", "layout"]
 _CALL = [*_NETWORK, "device", "partition"]
 
 
@@ -116,10 +117,10 @@ def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
         if network != tuple(row[: len(_NETWORK)]):
             network, fused, of_call = tuple(row[: len(_NETWORK)]), None, {}
             try:
-                graph = graph_of(row.recipe, int(row.batch))
+                graph = graph_of(row.executed, int(row.batch))
                 fused = _core.fuse(graph, row.runtime, row.precision, row.layout == CHANNELS_LAST)
             except LatpredError as error:
-                errors.append(f"{row.recipe}, batch {row.batch}: {error}")
+                errors.append(f"{row.executed}, batch {row.batch}: {error}")
         if fused is None:
             continue
         call = (row.device, row.partition)
@@ -171,7 +172,7 @@ def lower(
 ) -> KernelTable:
     """The kernels of `rows`. Shards are kept in `folder`, where an interrupted call goes on. Calls `done` with the rows
     lowered and their number. A network that cannot be lowered is an error, or told to `failed` and left out."""
-    rows = rows.sort_values([*_CALL, "id"], ignore_index=True)
+    rows = rows.assign(executed=executed(rows)).sort_values([*_CALL, "id"], ignore_index=True)
     shards = []
     for shard in _shards(rows, graph_of, folder):
         shards.append(shard)

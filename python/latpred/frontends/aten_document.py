@@ -71,6 +71,7 @@ class AtenDocument:
     tensors: dict[str, Any] = field(default_factory=dict)  # name -> TensorMeta of .pt2
     input_specs: list[dict[str, Any]] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)  # of the nodes that are added from here on
     _outside: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of a tensor with content -> it, its name
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -103,7 +104,7 @@ class AtenDocument:
             "target": target,
             "inputs": inputs,
             "outputs": outputs,
-            "metadata": {},
+            "metadata": dict(self.metadata),
             "is_hop_single_tensor_return": None,
         }
         self.calls.append(_Call(node, reads, makes))

@@ -29,6 +29,11 @@ def unwrapped(module: Any) -> Any:
     return module
 
 
+def fast_norms(module: Any) -> list[Any]:
+    """timm's norms that were made under timm.layers.set_fast_norm: autocast leaves them in half precision."""
+    return [submodule for submodule in module.modules() if getattr(submodule, "_fast_norm", False)]
+
+
 def weight_keys(module: Any) -> dict[str, str]:
     """State-dict name -> what tells tensors apart: names with equal keys share their memory."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]

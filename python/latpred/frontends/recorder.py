@@ -8,7 +8,7 @@ graph with metadata) is left out. Whatever the recorder cannot name goes to expo
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
@@ -22,11 +22,13 @@ from latpred.frontends import torch_export
 from latpred.frontends.arguments import CallArguments
 from latpred.frontends.aten_document import AtenDocument, CannotRecordError
 from latpred.frontends.child import first_line
-from latpred.frontends.fake_module import fake_mode, inference, unwrapped, weight_keys
+from latpred.frontends.fake_module import fake_mode, fast_norms, inference, unwrapped, weight_keys
 from latpred.frontends.torch_export import Captured
 
 # Calls that export writes down as another one: a literal in forward is a constant that each call copies.
 _AS_EXPORTED = {torch.ops.aten.lift_fresh.default: torch.ops.aten.lift_fresh_copy.default}
+
+AUTOCAST_KEY = "latpred_autocast"  # of a node's metadata: read by readers/torch/exported_graph.cpp
 
 
 class Recorder(SchemaCheckMode):  # type: ignore[misc]
@@ -75,7 +77,8 @@ def _as_in_export() -> Iterator[None]:
 
 
 def record(module: Any, arguments: CallArguments) -> Captured:
-    """The document of a live module at these arguments, as torch_export.export gives it."""
+    """The document of a live module at these arguments, as torch_export.export gives it. What timm's fast norms run is
+    marked: they leave autocast's lists and compute in its half type."""
     inner = unwrapped(module)
     try:
         return _record(inner, arguments)
@@ -98,10 +101,27 @@ def _record(module: Any, arguments: CallArguments) -> Captured:
             if isinstance(value, torch.Tensor):
                 document.add_user_input(name, value)
         _add_weights(document, module)
-        with mode, recording(document):
+        with mode, recording(document), _marked(document, fast_norms(module)):
             results = module(*positional, **keyword)
         leaves = [leaf for leaf in pytree.tree_leaves(results) if leaf is not None]
         return Captured(document.finish(leaves), keys, type(module).__name__)
+
+
+@contextlib.contextmanager
+def _marked(document: AtenDocument, in_half: Collection[Any]) -> Iterator[None]:
+    def enter(*_: Any) -> None:
+        document.metadata = {AUTOCAST_KEY: "half"}
+
+    def leave(*_: Any) -> None:
+        document.metadata = {}
+
+    handles = [module.register_forward_pre_hook(enter) for module in in_half]
+    handles += [module.register_forward_hook(leave) for module in in_half]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _add_weights(document: AtenDocument, module: Any) -> None:

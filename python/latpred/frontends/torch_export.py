@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 from latpred.errors import LatpredError, ModelFileError, ShapeError
 from latpred.frontends.arguments import CallArguments, TensorInput, bind
 from latpred.frontends.child import Reply, first_line
-from latpred.frontends.fake_module import fake_mode, identity_key, inference, unwrapped, weight_keys
+from latpred.frontends.fake_module import fake_mode, fast_norms, identity_key, inference, unwrapped, weight_keys
 
 # Words in torch's messages for control flow or sizes that depend on what is in a tensor.
 _DATA_DEPENDENT_WORDS = ("data-dependent", "data dependent", "unbacked", "_local_scalar_dense")
@@ -78,7 +78,9 @@ def export(module: Any, arguments: CallArguments) -> Captured:
         except Exception as error:
             raise capture_error(error, module, arguments) from error
         _check_sizes(program, module)
-        return Captured(document(program), keys, type(module).__name__)
+        found = len(fast_norms(module))
+        warnings = [f"{found} fast norms of timm's count as float32 under autocast"] if found else []
+        return Captured(document(program), keys, type(module).__name__, warnings)
 
 
 def _check_sizes(program: Any, module: Any) -> None:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "latpred/autocast.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::string_view kOperatorPrefix = "torch.ops.";
 constexpr std::string_view kHigherOrderPrefix = "higher_order.";
+constexpr std::string_view kAutocastKey = "latpred_autocast";  // of a node's metadata, written by our recorder
 
 struct ScalarTableRow {
   std::string_view key;
@@ -18,6 +20,17 @@ struct ScalarTableRow {
 
 constexpr ScalarTableRow kScalarTables[] = {
     {"sym_int_values", DType::int64}, {"sym_float_values", DType::float64}, {"sym_bool_values", DType::boolean}};
+
+std::string_view autocast_of(const Json& node) {
+  const Json* metadata = node.find("metadata");
+  const Json* value = metadata != nullptr && metadata->is_object() ? metadata->find(kAutocastKey) : nullptr;
+  if (value == nullptr) return {};
+  if (value->text() != kAutocastHalf) {
+    throw ModelFileError(
+        concat("metadata ", kAutocastKey, " is '", value->text(), "', expected '", kAutocastHalf, "'"));
+  }
+  return kAutocastHalf;
+}
 
 }  // namespace
 
@@ -69,7 +82,9 @@ void ExportedGraph::append_node(const Json& node, NameTable& names) {
       aten.arguments.push_back({input.at("name").text(), exported_argument(input.at("arg"), names)});
     }
     aten.outputs = made(results, names);
+    assembly_.set_autocast(autocast_of(node));
     if (!append_exported_scalar(assembly_, aten)) lower_aten(assembly_, aten);
+    assembly_.set_autocast({});
   } catch (Error& error) {
     if (error.data().node.empty()) {
       error.data().node = name;

@@ -1,0 +1,74 @@
+"""What timm's benchmark made of a network before it timed it."""
+
+import pytest
+from example_networks import REPOSITORY
+from latpred import _core
+from latpred.datasets import timm, timm_runs
+from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.recipe import parse
+
+OLD, NEW = "torch 2.4.0 cuda 12.4", "torch 2.9.1 cuda 12.8"
+
+
+@pytest.fixture(scope="module")
+def cache():
+    return GraphCache(REPOSITORY / "data" / "measurements" / "graphs.xz")
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "options"),
+    [
+        ("resnet50@224", OLD, ""),
+        ("resnet50@224", NEW, ""),
+        ("resnetv2_50d_gn@224", OLD, "?fast_norm=1"),
+        ("resnetv2_50d_gn@224", NEW, "?fast_norm=1"),
+        ("vit_base_patch16_224@224", OLD, ""),
+        ("vit_base_patch16_224@224", NEW, "?fast_norm=1"),
+        ("vit_base_patch16_xp_224@224", OLD, "?fast_norm=1"),
+        ("vitamin_base_224@224", OLD, "?fast_norm=1&layer_norm=torch"),
+        ("vitamin_base_224@224", NEW, "?fast_norm=1"),
+        ("mobileone_s1@224", OLD, ""),
+        ("mobileone_s1@224", NEW, "?reparam=1"),
+        ("swin_tiny_patch4_window7_224@224", NEW, ""),
+    ],
+)
+def test_a_variant_is_named_where_the_options_change_a_network(name, version, options):
+    family = f"timm-{timm.families()[name.partition('@')[0]]}"
+    expected = f"timm:{name}{options}" if options else ""
+    assert timm_runs.as_run(parse(f"timm:{name}"), family, version) == expected
+
+
+def test_a_version_of_something_else_is_an_error():
+    with pytest.raises(ValueError, match=r"'tensorrt 8.6' names no version of torch"):
+        timm_runs.as_run(parse("timm:resnet50@224"), "timm-resnet", "tensorrt 8.6")
+
+
+def test_variants_are_of_networks_that_have_a_family():
+    assert set(timm_runs.variants()) <= set(timm.families())
+
+
+def bytes_of(graph, kind):
+    rows = _core.fuse(graph, "eager", "amp", False).rows
+    return sum(row.bytes_in + row.bytes_out for row in rows if row.kind == kind)
+
+
+def test_fast_norms_move_half_as_much_and_need_no_casts(cache):
+    plain, fast = (cache.graph(f"timm:resnetv2_50d_gn@224{tail}", 8) for tail in ("", "?fast_norm=1"))
+    assert fast.macs == plain.macs
+    assert bytes_of(fast, "group_norm") == pytest.approx(bytes_of(plain, "group_norm") / 2)
+    assert bytes_of(fast, "cast") < bytes_of(plain, "cast") / 10
+    in_float32 = [_core.fuse(graph, "eager", "fp32", False).rows for graph in (plain, fast)]
+    assert [row.bytes_in for row in in_float32[0]] == [row.bytes_in for row in in_float32[1]]
+
+
+def test_merged_branches_leave_fewer_kernels_and_weights(cache):
+    plain, merged = (cache.graph(f"timm:mobileone_s1@224{tail}", 8) for tail in ("", "?reparam=1"))
+    assert len(merged.nodes) < len(plain.nodes) / 2
+    assert plain.num_parameters / 1e6 == pytest.approx(4.83, abs=0.005)
+    assert merged.num_parameters / 1e6 == pytest.approx(4.76, abs=0.005)
+
+
+def test_the_committed_variants_are_what_timm_builds():
+    pytest.importorskip("timm")
+    for name in ("resnetv2_50d_gn", "levit_128", "resnet18"):
+        assert timm_runs.changes(name) == timm_runs.variants().get(name, [])
