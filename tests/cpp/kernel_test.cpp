@@ -99,6 +99,56 @@ TEST(Kernels, FusionKeepsTheWorkAndSavesTheTraffic) {
   EXPECT_LT(total_bytes(fused), total_bytes(eager));
 }
 
+// Two convolutions with norms, added and rectified; the second norm is the result too where `is_read_twice`.
+Kernels two_branches(std::string_view runtime, bool is_read_twice) {
+  GraphMaker make;
+  const Shape shape{kBatch, 16, 8, 8};
+  const TensorId x = make.input(shape);
+  const auto branch = [&] {
+    const TensorId c = make.node(OperatorId::conv, {x, make.weight({16, 16, 3, 3})}, shape, conv_settings());
+    const TensorId w = make.weight({16});
+    return make.node(OperatorId::batch_norm, {c, w, w, w, w}, shape);
+  };
+  const TensorId first = branch();
+  const TensorId second = branch();
+  const TensorId y = make.node(OperatorId::relu, {make.node(OperatorId::add, {first, second}, shape)}, shape);
+  return fuse(make.build(is_read_twice ? std::vector{y, first} : std::vector{y}), runtime, "fp32");
+}
+
+TEST(Kernels, ACodeGeneratorComputesBothBranchesOfAnAdditionAtOnce) {
+  const double tensor_bytes = kBatch * 16 * 8 * 8 * 4;
+  const Kernels kernels = two_branches("compiled", false);
+  EXPECT_EQ(kinds(kernels), (std::vector{CostKind::conv, CostKind::conv, CostKind::batch_norm}));
+  EXPECT_EQ(kernels.rows[2].members, (std::vector<NodeId>{1, 3, 4, 5}));
+  EXPECT_EQ(kernels.num_launches, 3);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].bytes_in, 2 * tensor_bytes);
+  EXPECT_DOUBLE_EQ(kernels.rows[2].bytes_out, tensor_bytes);
+  EXPECT_DOUBLE_EQ(total_macs(kernels), total_macs(two_branches("eager", false)));
+  // What somebody else reads is a kernel of its own.
+  const Kernels apart = two_branches("compiled", true);
+  EXPECT_EQ(kinds(apart), (std::vector{CostKind::conv, CostKind::batch_norm, CostKind::conv, CostKind::batch_norm}));
+}
+
+// Rotary positions: x * cos + [-x2, x1] * sin, of two halves of x.
+TEST(Kernels, ACodeGeneratorLoadsAnElementOnceAndWritesPartsToTheirPlace) {
+  GraphMaker make;
+  const Shape shape{kBatch, 32, 64};
+  const Shape half{kBatch, 32, 32};
+  const TensorId x = make.node(OperatorId::linear, {make.input(shape), make.weight({64, 64})}, shape);
+  const TensorId straight = make.node(OperatorId::mul, {x, make.weight({64})}, shape);
+  const TensorId left = make.node(OperatorId::slice, {x}, half);
+  const TensorId right = make.node(OperatorId::neg, {make.node(OperatorId::slice, {x}, half)}, half);
+  const TensorId turned = make.node(OperatorId::concat, {right, left}, shape, {{"axis", std::int64_t{2}}});
+  const TensorId scaled = make.node(OperatorId::mul, {turned, make.weight({64})}, shape);
+  const Graph graph = make.build({make.node(OperatorId::add, {straight, scaled}, shape)});
+  const Kernels kernels = fuse(graph, "compiled", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 2U);
+  const double tensor_bytes = kBatch * 32 * 64 * 4;
+  EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_in, tensor_bytes);
+  EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_out, tensor_bytes);
+  EXPECT_EQ(fuse(graph, "eager", "fp32").rows.size(), 6U);
+}
+
 TEST(Kernels, ATensorWithTwoReadersEndsAGroup) {
   GraphMaker make;
   const Shape shape{kBatch, 16, 8, 8};
@@ -160,6 +210,26 @@ TEST(Kernels, AParameterWidensUnderAutocastAndANumberDoesNot) {
   EXPECT_DOUBLE_EQ(kernels.rows[4].bytes_out, 4.0 * kBatch * 64);
 }
 
+TEST(Kernels, ANormThatTheNetworkTakesOutOfAutocastStaysInHalfPrecision) {
+  const Shape shape{kBatch, 64};
+  const auto normed = [&](bool is_taken_out) {
+    GraphMaker make;
+    const TensorId half = make.node(OperatorId::linear, {make.input(shape), make.weight({64, 64})}, shape);
+    GraphMaker::Settings settings;
+    if (is_taken_out) settings.emplace_back("autocast", std::string("half"));
+    const TensorId norm =
+        make.node(OperatorId::layer_norm, {half, make.weight({64}), make.weight({64})}, shape, settings);
+    return fuse(make.build({make.node(OperatorId::relu, {norm}, shape)}), "eager", "amp");
+  };
+  // Casts of the input and of the product's weight; then of the norm's input, or of its two weights.
+  EXPECT_EQ(kinds(normed(false)), (std::vector{CostKind::cast, CostKind::cast, CostKind::matmul, CostKind::cast,
+                                               CostKind::layer_norm, CostKind::unary}));
+  EXPECT_EQ(kinds(normed(true)), (std::vector{CostKind::cast, CostKind::cast, CostKind::matmul, CostKind::cast,
+                                              CostKind::cast, CostKind::layer_norm, CostKind::unary}));
+  EXPECT_DOUBLE_EQ(normed(false).rows[5].bytes_out, 4.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(normed(true).rows[6].bytes_out, 2.0 * kBatch * 64);
+}
+
 // [batch, 8, 8, 16] permuted to channels first, as a block of ConvNeXt hands it to its convolution.
 TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) {
   GraphMaker make;
@@ -203,11 +273,16 @@ TEST(Kernels, NormsAndReductionsSayHowLongTheirRowsAre) {
   const TensorId n = make.node(OperatorId::layer_norm, {x, make.weight({48}), make.weight({48})}, {kBatch, 32, 48});
   const TensorId s = make.node(OperatorId::softmax, {n}, {kBatch, 32, 48}, {{"axis", std::int64_t{1}}});
   const TensorId m = make.node(OperatorId::reduce_mean, {s}, {kBatch}, {{"axes", Shape{1, 2}}});
-  const Kernels kernels = fuse(make.build({m}), "eager", "fp32");
-  ASSERT_EQ(kernels.rows.size(), 3U);
+  const TensorId g = make.node(OperatorId::group_norm, {x, make.weight({32}), make.weight({32})}, {kBatch, 32, 48},
+                               {{"num_groups", std::int64_t{4}}});
+  const TensorId i = make.node(OperatorId::instance_norm, {g, make.weight({32}), make.weight({32})}, {kBatch, 32, 48});
+  const Kernels kernels = fuse(make.build({m, i}), "eager", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 5U);
   EXPECT_DOUBLE_EQ(kernels.rows[0].row, 48);
   EXPECT_DOUBLE_EQ(kernels.rows[1].row, 32);
   EXPECT_DOUBLE_EQ(kernels.rows[2].row, 32 * 48);
+  EXPECT_DOUBLE_EQ(kernels.rows[3].row, 32 / 4 * 48);
+  EXPECT_DOUBLE_EQ(kernels.rows[4].row, 48);
 }
 
 Kernel attention_kernel(const Shape& heads, const GraphMaker::Settings& settings = {}) {

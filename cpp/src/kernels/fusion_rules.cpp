@@ -21,6 +21,10 @@ constexpr Kinds kProducts = of(CostKind::matmul, CostKind::batch_matmul);
 constexpr Kinds kPointwise = of(CostKind::unary, CostKind::binary, CostKind::cast);
 constexpr Kinds kNorms = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce);
 
+// Inductor's point-wise kernels, small pools and resizing among them.
+constexpr Kinds kInlined = kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat, CostKind::index,
+                                           CostKind::resize, CostKind::pool);
+
 struct FusionRule {
   std::string_view runtime;
   Kinds group;
@@ -32,11 +36,13 @@ struct FusionRule {
 // What each runtime is documented or was seen to fuse. A learnt partitioner can take their place; these stay the
 // baseline.
 constexpr FusionRule kFusionRules[]{
-    // Inductor leaves convolutions and products to the libraries and fuses everything point-wise around reductions.
-    {"compiled", kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat),
-     kPointwise | of(CostKind::batch_norm, CostKind::copy), false, std::nullopt},
-    {"compiled", kPointwise | of(CostKind::batch_norm), kNorms, true, std::nullopt},
-    {"compiled", kNorms, kNorms | kPointwise, false, std::nullopt},
+    // Inductor leaves convolutions and products to the libraries and fuses everything point-wise around reductions;
+    // what is concatenated is written to its place by its makers.
+    {"compiled", of(CostKind::concat), kPointwise | of(CostKind::batch_norm), true, std::nullopt},
+    {"compiled", kInlined, kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat), false,
+     std::nullopt},
+    {"compiled", kInlined, kNorms, true, std::nullopt},
+    {"compiled", kNorms, kNorms | kPointwise | of(CostKind::concat), false, std::nullopt},
     // TensorRT: epilogues of convolutions and products, point-wise chains, whole attention blocks (Myelin).
     {"tensorrt", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},
     {"tensorrt", kProducts | of(CostKind::attention), kPointwise, false, std::nullopt},
@@ -57,6 +63,8 @@ constexpr FusionRule kFusionRules[]{
 };
 
 }  // namespace
+
+bool is_inlined(CostKind group) { return (kInlined & of(group)) != 0; }
 
 std::optional<CostKind> fused_kind(std::string_view runtime, CostKind group, CostKind next) {
   for (const FusionRule& rule : kFusionRules) {

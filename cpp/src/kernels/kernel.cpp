@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
+#include "anchor.h"
 #include "composed_attention.h"
 #include "fusion_rules.h"
+#include "generated.h"
+#include "inductor_layout.h"
 #include "latpred/program.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
-#include "operators/attention_sizes.h"
-#include "operators/layout.h"
-#include "operators/products.h"
 #include "strided_inputs.h"
 #include "strides.h"
 
@@ -19,10 +18,6 @@ namespace latpred {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-
-constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
-                                 CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
-constexpr std::array kRowKinds{CostKind::layer_norm, CostKind::softmax, CostKind::reduce};
 
 constexpr std::array kLibraryKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
                                    CostKind::conv_depthwise, CostKind::matmul,   CostKind::batch_matmul,
@@ -33,14 +28,13 @@ bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-double product(const Shape& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), 1.0,
-                         [](double sum, std::int64_t size) { return sum * static_cast<double>(size); });
-}
-
 double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
   return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
 }
+
+// Inductor computes what it concatenates inside the reader up to so many parts (max_pointwise_cat_inputs); more are
+// copied together first.
+constexpr std::size_t kMostPartsInlined = 8;
 
 bool is_generated(CostKind kind) { return !is_one_of(kLibraryKinds, kind); }
 
@@ -48,7 +42,11 @@ bool is_generated(CostKind kind) { return !is_one_of(kLibraryKinds, kind); }
 class Fuser {
  public:
   Fuser(const Graph& graph, const Runtime& runtime, const Precision& precision, bool channels_last)
-      : graph_(graph), runtime_(runtime), precision_(precision), inputs_channels_last_(channels_last) {}
+      : graph_(graph),
+        runtime_(runtime),
+        precision_(precision),
+        inputs_channels_last_(channels_last),
+        reads_(graph.tensors.size()) {}
 
   Kernels run() {
     prepare();
@@ -68,6 +66,7 @@ class Fuser {
       add_node(row, position);
       if (follows_strides()) add_bias(position);
     }
+    drop_absorbed();
     for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
     return std::move(result_);
   }
@@ -95,6 +94,10 @@ class Fuser {
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
     count_readers_of_memory();
+    if (runtime_.fuses_shared) {
+      feeds_generated_ = feed_generated(graph_, result_.views, kinds_);
+      moves_channels_last_ = runs_channels_last(graph_);
+    }
   }
 
   void find_channels_last() {
@@ -128,6 +131,7 @@ class Fuser {
     const TensorId from = node.inputs[0];
     for (const TensorId id : node.outputs) {
       if (id == kAbsent) continue;
+      reads_.see_through(id, from);
       const bool is_whole = (num_readers_[from] == 1 && node.outputs.size() == 1) || runtime_.fuses_shared;
       row_of_[id] = is_whole ? row_of_[from] : -1;
       producer_row_[id] = producer_row_[from];
@@ -222,12 +226,13 @@ class Fuser {
   // that it reads is made by then, so no path leaves a row and comes back: groups are convex.
   std::int64_t join_row(NodeId position) {
     const Node& node = graph_.nodes[position];
-    if (runtime_.fuses) {
+    if (runtime_.fuses && !is_long_concatenation(position)) {
       std::int64_t best = -1;
       CostKind kind = CostKind::other;
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] < 0 || (num_readers_[id] != 1 && !runtime_.fuses_shared)) continue;
         const Kernel& row = result_.rows[row_of_[id]];
+        if (is_long_concatenation(row.members.back())) continue;
         const auto fused = fused_kind(runtime_.name, row.kind, kinds_[position]);
         // Behind the latest producer: the others are done by then, and it is what the runtime keeps in registers.
         if (fused && row.repeat == node.repeat && row_of_[id] > best) {
@@ -236,6 +241,7 @@ class Fuser {
         }
       }
       if (best >= 0 && inputs_are_ready(node, best)) {
+        if (runtime_.fuses_shared) absorb_producers(node, best);
         result_.rows[best].kind = kind;
         return best;
       }
@@ -244,7 +250,11 @@ class Fuser {
     row.kind = kinds_[position] == CostKind::view ? CostKind::copy : kinds_[position];
     row.arithmetic = storage().arithmetic[position];
     row.repeat = node.repeat;
-    describe_anchor(row, node);
+    describe_anchor(graph_, node,
+                    {.channels_last = channels_last_,
+                     .is_generated = runtime_.fuses_shared,
+                     .moves_channels_last = moves_channels_last_},
+                    row);
     result_.rows.push_back(std::move(row));
     return static_cast<std::int64_t>(result_.rows.size()) - 1;
   }
@@ -253,6 +263,80 @@ class Fuser {
   [[nodiscard]] bool inputs_are_ready(const Node& node, std::int64_t row) const {
     return std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](TensorId id) { return id == kAbsent || producer_row_[id] <= row; });
+  }
+
+  [[nodiscard]] bool is_long_concatenation(NodeId position) const {
+    return runtime_.fuses_shared && kinds_[position] == CostKind::concat &&
+           graph_.nodes[position].inputs.size() > kMostPartsInlined;
+  }
+
+  // Of what a concatenation puts together: bytes that other generated kernels write to their place themselves.
+  [[nodiscard]] double bytes_made_in_place(const Node& node, std::int64_t index) const {
+    double bytes = 0;
+    for (const TensorId id : node.inputs) {
+      if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == index) continue;
+      if (is_generated(result_.rows[row_of_[id]].kind)) bytes += stored_bytes(graph_, storage(), id);
+    }
+    return bytes;
+  }
+
+  // A code generator computes the other point-wise groups that `node` reads in row `best` too, where nobody else reads
+  // what they make: both branches in front of an addition are one kernel.
+  void absorb_producers(const Node& node, std::int64_t best) {
+    for (const TensorId id : node.inputs) {
+      if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == best) continue;
+      const std::int64_t other = row_of_[id];
+      const Kernel& row = result_.rows[other];
+      if (is_inlined(row.kind) && row.repeat == node.repeat && is_read_by_alone(node, row)) absorb(other, best);
+    }
+  }
+
+  [[nodiscard]] bool is_read_by_alone(const Node& node, const Kernel& row) const {
+    for (const NodeId member : row.members) {
+      for (const TensorId id : graph_.nodes[member].outputs) {
+        if (id == kAbsent) continue;
+        const TensorId memory = result_.views.base[id];
+        const auto is_of_memory = [&](TensorId input) {
+          return input != kAbsent && result_.views.base[input] == memory;
+        };
+        if (num_outside_[memory] != std::count_if(node.inputs.begin(), node.inputs.end(), is_of_memory)) return false;
+      }
+    }
+    return !row.members.empty();
+  }
+
+  void absorb(std::int64_t from, std::int64_t into) {
+    merge(result_.rows[from], result_.rows[into]);
+    result_.rows[into].bytes_in = std::max(0.0, result_.rows[into].bytes_in - reads_.merge(from, into));
+    std::replace(row_of_.begin(), row_of_.end(), from, into);
+    std::replace(producer_row_.begin(), producer_row_.end(), from, into);
+    absorbed_.push_back(from);
+  }
+
+  void drop_absorbed() {
+    std::sort(absorbed_.begin(), absorbed_.end());
+    auto gone = absorbed_.begin();
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < result_.rows.size(); ++row) {
+      if (gone != absorbed_.end() && static_cast<std::size_t>(*gone) == row) {
+        ++gone;
+        continue;
+      }
+      if (kept != row) result_.rows[kept] = std::move(result_.rows[row]);
+      ++kept;
+    }
+    result_.rows.resize(kept);
+  }
+
+  // Bytes that `position` need not read for row `index`, which has them.
+  double loaded_already(std::int64_t index, NodeId position) {
+    double bytes = 0;
+    for (const TensorId id : graph_.nodes[position].inputs) {
+      if (id == kAbsent || graph_.tensors[id].is_weight() || row_of_[id] == index) continue;
+      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
+      bytes += reads_.note(index, id, count * bits_read(position, id) / kBitsPerByte);
+    }
+    return bytes;
   }
 
   // Bits of one element as `position` reads it: a cast copy has changed them.
@@ -275,57 +359,6 @@ class Fuser {
       stored += count * bits(id);
     }
     return declared > 0 ? stored / declared : 1.0;
-  }
-
-  void describe_anchor(Kernel& row, const Node& node) const {
-    const Gemm gemm = gemm_of(graph_, node);
-    row.gemm_batch = gemm.batch;
-    row.m = gemm.m;
-    row.n = gemm.n;
-    row.k = gemm.k;
-    describe_image(row, node);
-    if (is_one_of(kRowKinds, row.kind)) row.row = combined_elements(node);
-    if (row.kind == CostKind::attention) describe_attention(row, node);
-    if (row.kind == CostKind::matmul) return;  // of a fully connected layer that is written as a convolution
-    row.groups = static_cast<double>(node.attributes.integer("group", 1));
-    row.window = product(node.attributes.integers("kernel_shape"));
-    row.stride = product(node.attributes.integers("strides"));
-    if (const auto convolution = convolution_of(graph_, node)) {
-      row.window = static_cast<double>(convolution->window_elements());
-    }
-  }
-
-  void describe_image(Kernel& row, const Node& node) const {
-    if (!is_one_of(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
-    const Shape image = channels_first(node.attributes, graph_.tensors[node.outputs[0]].shape);
-    if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
-    // A code generator gives every element a thread of its own.
-    row.interpolates =
-        row.kind == CostKind::resize && !runtime_.fuses_shared && node.attributes.text("mode", "nearest") != "nearest";
-    row.channels_last =
-        !channels_last_.empty() && std::any_of(node.inputs.begin(), node.inputs.end(),
-                                               [&](TensorId id) { return id != kAbsent && channels_last_[id]; });
-  }
-
-  // How many elements of the input make one of the result: the length of a row that one block of threads walks.
-  [[nodiscard]] double combined_elements(const Node& node) const {
-    const Tensor* input = input_tensor(graph_, node, 0);
-    const Tensor* output = output_tensor(graph_, node, 0);
-    if (input == nullptr || output == nullptr || input->shape.empty()) return 0;
-    if (operator_row(node.op).kind == CostKind::reduce) {
-      return static_cast<double>(input->num_elements()) / std::max(1.0, static_cast<double>(output->num_elements()));
-    }
-    const Tensor* scale = input_tensor(graph_, node, 1);
-    if (operator_row(node.op).kind == CostKind::layer_norm && scale != nullptr) {
-      return static_cast<double>(scale->num_elements());
-    }
-    const auto rank = static_cast<std::int64_t>(input->shape.size());
-    const std::int64_t axis = node.attributes.integer("axis", -1);
-    return static_cast<double>(input->shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis) % rank]);
-  }
-
-  void describe_attention(Kernel& row, const Node& node) const {
-    row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph_, node)).has_mask;
   }
 
   void add_node(std::int64_t index, NodeId position) {
@@ -357,6 +390,14 @@ class Fuser {
         }
       }
     }
+    if (runtime_.fuses_shared) {
+      bytes_in = std::max(0.0, bytes_in - loaded_already(index, position));
+      if (kinds_[position] == CostKind::concat && !feeds_generated_[position]) {
+        const double in_place = bytes_made_in_place(node, index);
+        bytes_in = std::max(0.0, bytes_in - in_place);
+        bytes_out = std::max(0.0, bytes_out - in_place);
+      }
+    }
     row.bytes_in += bytes_in;
     row.bytes_out += bytes_out;
     row.weight_bytes += static_cast<double>(node.cost.weight_bytes) * stored_share(node.inputs, true, read);
@@ -381,9 +422,13 @@ class Fuser {
   std::vector<CostKind> kinds_;
   std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
   std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
+  GeneratedReads reads_;                    // of a code generator
+  std::vector<bool> feeds_generated_;       // [nodes] likewise: no library and no caller reads it
+  std::vector<std::int64_t> absorbed_;      // rows computed in later ones
   std::vector<int> num_readers_;            // [tensors]
   std::vector<int> num_outside_;            // [tensors] readers of this memory outside the row that makes it
   std::vector<bool> cast_done_;             // [tensors]
+  bool moves_channels_last_ = false;        // the compiler gives convolutions such images
   std::vector<bool> channels_last_;         // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;
 };

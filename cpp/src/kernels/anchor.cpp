@@ -1,0 +1,89 @@
+#include "anchor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "operators/attention_sizes.h"
+#include "operators/layout.h"
+#include "operators/products.h"
+
+namespace latpred {
+namespace {
+
+constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
+                                 CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
+constexpr std::array kRowKinds{CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce};
+
+template <std::size_t size>
+bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+double product(const Shape& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), 1.0,
+                         [](double sum, std::int64_t size) { return sum * static_cast<double>(size); });
+}
+
+void describe_image(const Graph& graph, const Node& node, const AnchorContext& context, Kernel& row) {
+  if (!is_one_of(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
+  const Shape image = channels_first(node.attributes, graph.tensors[node.outputs[0]].shape);
+  if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
+  row.interpolates =
+      row.kind == CostKind::resize && !context.is_generated && node.attributes.text("mode", "nearest") != "nearest";
+  row.channels_last =
+      context.moves_channels_last ||
+      (!context.channels_last.empty() && std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+        return id != kAbsent && context.channels_last[id];
+      }));
+}
+
+// [batch, channels, ...]; instance norms have a group for each channel.
+double elements_of_group(const Node& node, const Shape& shape) {
+  const bool is_instance = node.op == OperatorId::instance_norm;
+  if (shape.size() < 2 || !(is_instance || node.op == OperatorId::group_norm)) return 0;
+  const std::int64_t groups = is_instance ? shape[1] : node.attributes.integer("num_groups", 1);
+  return product(shape) / static_cast<double>(std::max<std::int64_t>(1, shape[0] * groups));
+}
+
+// How many elements of the input make one of the result: the length of a row that one block of threads walks.
+double combined_elements(const Graph& graph, const Node& node) {
+  const Tensor* input = input_tensor(graph, node, 0);
+  const Tensor* output = output_tensor(graph, node, 0);
+  if (input == nullptr || output == nullptr || input->shape.empty()) return 0;
+  const CostKind kind = operator_row(node.op).kind;
+  if (kind == CostKind::reduce) {
+    return static_cast<double>(input->num_elements()) / std::max(1.0, static_cast<double>(output->num_elements()));
+  }
+  if (kind == CostKind::group_norm) return elements_of_group(node, channels_first(node.attributes, input->shape));
+  const Tensor* scale = input_tensor(graph, node, 1);
+  if (kind == CostKind::layer_norm && scale != nullptr) return static_cast<double>(scale->num_elements());
+  const auto rank = static_cast<std::int64_t>(input->shape.size());
+  const std::int64_t axis = node.attributes.integer("axis", -1);
+  return static_cast<double>(input->shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis) % rank]);
+}
+
+}  // namespace
+
+void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& context, Kernel& row) {
+  const Gemm gemm = gemm_of(graph, node);
+  row.gemm_batch = gemm.batch;
+  row.m = gemm.m;
+  row.n = gemm.n;
+  row.k = gemm.k;
+  describe_image(graph, node, context, row);
+  if (is_one_of(kRowKinds, row.kind)) row.row = combined_elements(graph, node);
+  if (row.kind == CostKind::attention) {
+    row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node)).has_mask;
+  }
+  if (row.kind == CostKind::matmul) return;  // of a fully connected layer that is written as a convolution
+  row.groups = static_cast<double>(node.attributes.integer("group", 1));
+  row.window = product(node.attributes.integers("kernel_shape"));
+  row.stride = product(node.attributes.integers("strides"));
+  if (const auto convolution = convolution_of(graph, node)) {
+    row.window = static_cast<double>(convolution->window_elements());
+  }
+}
+
+}  // namespace latpred
