@@ -82,7 +82,8 @@ def test_shares_of_mps_limit_what_a_network_gets(pair):
     whole = latpred.colocate(pair, device="A100", sharing="mps")
     half = latpred.colocate(pair, device="A100", partition="50%")
     assert half.sharing == "mps"
-    assert half[0].slow_down <= whole[0].slow_down
+    assert half[0].alone_ms > whole[0].alone_ms
+    assert half[0].slow_down <= 1.01 * whole[0].slow_down  # learnt of training jobs, to more than a percent
 
 
 def test_processor_cores(pair):
