@@ -287,6 +287,7 @@ class Fuser {
       if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == best) continue;
       const std::int64_t other = row_of_[id];
       const Kernel& row = result_.rows[other];
+      if (is_long_concatenation(row.members.back())) continue;
       if (is_inlined(row.kind) && row.repeat == node.repeat && is_read_by_alone(node, row)) absorb(other, best);
     }
   }
