@@ -79,11 +79,12 @@ def test_measured_latencies_take_the_place_of_predicted_ones(pair):
 
 
 def test_shares_of_mps_limit_what_a_network_gets(pair):
-    whole = latpred.colocate(pair, device="A100", sharing="mps")
-    half = latpred.colocate(pair, device="A100", partition="50%")
+    busy = [graph.with_batch(64) for graph in pair]  # what mostly waits for its host hardly feels a share
+    whole = latpred.colocate(busy, device="A100", sharing="mps")
+    half = latpred.colocate(busy, device="A100", partition="50%")
     assert half.sharing == "mps"
     assert half[0].alone_ms > whole[0].alone_ms
-    assert half[0].slow_down <= 1.01 * whole[0].slow_down  # learnt of training jobs, to more than a percent
+    assert half[0].slow_down <= whole[0].slow_down
 
 
 def test_processor_cores(pair):

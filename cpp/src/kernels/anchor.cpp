@@ -1,10 +1,10 @@
 #include "anchor.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 
+#include "kind_sets.h"
 #include "operators/attention_sizes.h"
 #include "operators/layout.h"
 #include "operators/products.h"
@@ -12,14 +12,7 @@
 namespace latpred {
 namespace {
 
-constexpr std::array kImageKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
-                                 CostKind::conv_depthwise, CostKind::pool,     CostKind::resize};
-constexpr std::array kRowKinds{CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce};
-
-template <std::size_t size>
-bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
+constexpr Kinds kImageKinds = kConvolutions | of(CostKind::pool, CostKind::resize);
 
 double product(const Shape& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), 1.0,
@@ -27,7 +20,7 @@ double product(const Shape& sizes) {
 }
 
 void describe_image(const Graph& graph, const Node& node, const AnchorContext& context, Kernel& row) {
-  if (!is_one_of(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
+  if (!has(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
   const Shape image = channels_first(node.attributes, graph.tensors[node.outputs[0]].shape);
   if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
   row.interpolates =
@@ -73,7 +66,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
   row.n = gemm.n;
   row.k = gemm.k;
   describe_image(graph, node, context, row);
-  if (is_one_of(kRowKinds, row.kind)) row.row = combined_elements(graph, node);
+  if (has(kNorms, row.kind)) row.row = combined_elements(graph, node);
   if (row.kind == CostKind::attention) {
     row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node)).has_mask;
   }

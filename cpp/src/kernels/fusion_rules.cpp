@@ -1,29 +1,9 @@
 #include "fusion_rules.h"
 
-#include <cstdint>
-#include <vector>
+#include "kind_sets.h"
 
 namespace latpred {
 namespace {
-
-using Kinds = std::uint32_t;
-
-constexpr Kinds of(CostKind kind) { return Kinds{1} << static_cast<unsigned>(kind); }
-
-template <typename... Kind>
-constexpr Kinds of(CostKind first, Kind... rest) {
-  return of(first) | of(rest...);
-}
-
-constexpr Kinds kConvolutions =
-    of(CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise);
-constexpr Kinds kProducts = of(CostKind::matmul, CostKind::batch_matmul);
-constexpr Kinds kPointwise = of(CostKind::unary, CostKind::binary, CostKind::cast);
-constexpr Kinds kNorms = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce);
-
-// Inductor's point-wise kernels, small pools and resizing among them.
-constexpr Kinds kInlined = kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat, CostKind::index,
-                                           CostKind::resize, CostKind::pool);
 
 struct FusionRule {
   std::string_view runtime;
@@ -64,11 +44,9 @@ constexpr FusionRule kFusionRules[]{
 
 }  // namespace
 
-bool is_inlined(CostKind group) { return (kInlined & of(group)) != 0; }
-
 std::optional<CostKind> fused_kind(std::string_view runtime, CostKind group, CostKind next) {
   for (const FusionRule& rule : kFusionRules) {
-    if (rule.runtime != runtime || (rule.group & of(group)) == 0 || (rule.next & of(next)) == 0) continue;
+    if (rule.runtime != runtime || !has(rule.group, group) || !has(rule.next, next)) continue;
     if (rule.becomes) return rule.becomes;
     return rule.becomes_next ? next : group;
   }

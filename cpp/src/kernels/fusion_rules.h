@@ -11,7 +11,4 @@ namespace latpred {
 // starts a kernel of its own.
 [[nodiscard]] std::optional<CostKind> fused_kind(std::string_view runtime, CostKind group, CostKind next);
 
-// Whether a code generator computes a group of this kind inside whatever reads it.
-[[nodiscard]] bool is_inlined(CostKind group);
-
 }  // namespace latpred

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fusion_rules.h"
+#include "kind_sets.h"
 #include "latpred/text.h"
 
 namespace latpred {
@@ -44,7 +44,7 @@ std::vector<bool> feed_generated(const Graph& graph, const ViewInfo& views, cons
     if (views.is_view[position]) continue;
     const Node& node = graph.nodes[position];
     for (const TensorId id : node.inputs) {
-      if (id != kAbsent && !is_inlined(kinds[position])) is_read_otherwise(id);
+      if (id != kAbsent && !has(kInlined, kinds[position])) is_read_otherwise(id);
     }
     for (const TensorId id : node.outputs) {
       if (id != kAbsent) maker[id] = static_cast<NodeId>(position);

@@ -1,13 +1,13 @@
 #include "latpred/kernel.h"
 
 #include <algorithm>
-#include <array>
 
 #include "anchor.h"
 #include "composed_attention.h"
 #include "fusion_rules.h"
 #include "generated.h"
 #include "inductor_layout.h"
+#include "kind_sets.h"
 #include "latpred/program.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
@@ -19,15 +19,6 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-constexpr std::array kLibraryKinds{CostKind::conv,           CostKind::conv_1x1, CostKind::conv_grouped,
-                                   CostKind::conv_depthwise, CostKind::matmul,   CostKind::batch_matmul,
-                                   CostKind::attention,      CostKind::recurrent};
-
-template <std::size_t size>
-bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
 double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
   return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
 }
@@ -36,7 +27,7 @@ double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
 // copied together first.
 constexpr std::size_t kMostPartsInlined = 8;
 
-bool is_generated(CostKind kind) { return !is_one_of(kLibraryKinds, kind); }
+bool is_generated(CostKind kind) { return !has(kLibraries, kind); }
 
 // Makes the rows for one graph; its members are what the steps share.
 class Fuser {
@@ -166,8 +157,7 @@ class Fuser {
                              bits_read(position, node.inputs[1]) != storage().tensor_bits[node.inputs[1]];
     for (const TensorId id : copied_inputs(graph_, node, kinds_[position], result_.views.strides,
                                            {.channels_last = inputs_channels_last_, .narrowed = is_narrowed})) {
-      const double bytes =
-          static_cast<double>(graph_.tensors[id].num_elements()) * bits_read(position, id) / kBitsPerByte;
+      const double bytes = bytes_read(position, id);
       Kernel copy{.name = concat("copy(", graph_.tensors[id].name, ")"), .kind = CostKind::copy};
       copy.arithmetic = storage().arithmetic[position];
       copy.repeat = node.repeat;
@@ -288,7 +278,7 @@ class Fuser {
       const std::int64_t other = row_of_[id];
       const Kernel& row = result_.rows[other];
       if (is_long_concatenation(row.members.back())) continue;
-      if (is_inlined(row.kind) && row.repeat == node.repeat && is_read_by_alone(node, row)) absorb(other, best);
+      if (has(kInlined, row.kind) && row.repeat == node.repeat && is_read_by_alone(node, row)) absorb(other, best);
     }
   }
 
@@ -334,8 +324,7 @@ class Fuser {
     double bytes = 0;
     for (const TensorId id : graph_.nodes[position].inputs) {
       if (id == kAbsent || graph_.tensors[id].is_weight() || row_of_[id] == index) continue;
-      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
-      bytes += reads_.note(index, id, count * bits_read(position, id) / kBitsPerByte);
+      bytes += reads_.note(index, id, bytes_read(position, id));
     }
     return bytes;
   }
@@ -346,6 +335,10 @@ class Fuser {
     const int bits = storage().tensor_bits[id];
     if (std::find(casts.begin(), casts.end(), id) == casts.end()) return bits;
     return bits_after_cast(bits);
+  }
+
+  [[nodiscard]] double bytes_read(NodeId position, TensorId id) const {
+    return static_cast<double>(graph_.tensors[id].num_elements()) * bits_read(position, id) / kBitsPerByte;
   }
 
   // The size that the tensors have in memory over the size that the graph gives them: what a precision changes.

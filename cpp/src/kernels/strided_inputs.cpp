@@ -1,10 +1,10 @@
 #include "strided_inputs.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <numeric>
 
+#include "kind_sets.h"
 #include "operators/products.h"
 #include "strides.h"
 
@@ -15,15 +15,9 @@ constexpr std::size_t kBatchedRank = 3;
 constexpr std::size_t kImageRank = 4;
 
 // They call contiguous() on what they read.
-constexpr std::array kContiguousReaders{CostKind::layer_norm, CostKind::softmax, CostKind::group_norm};
+constexpr Kinds kContiguousReaders = of(CostKind::layer_norm, CostKind::softmax, CostKind::group_norm);
 // They read either memory format, and nothing else.
-constexpr std::array kImageReaders{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise,
-                                   CostKind::pool};
-
-template <std::size_t size>
-bool is_one_of(const std::array<CostKind, size>& kinds, CostKind kind) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
+constexpr Kinds kImageReaders = kConvolutions | of(CostKind::pool);
 
 std::int64_t count(Shape::const_iterator begin, Shape::const_iterator end) {
   return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
@@ -71,9 +65,9 @@ std::vector<TensorId> copied_inputs(const Graph& graph, const Node& node, CostKi
   if (node.inputs.empty() || node.inputs[0] == kAbsent) return result;
   const TensorId first = node.inputs[0];
   const Shape& shape = graph.tensors[first].shape;
-  if (is_one_of(kContiguousReaders, kind)) {
+  if (has(kContiguousReaders, kind)) {
     if (!is_contiguous(shape, strides[first])) result.push_back(first);
-  } else if (is_one_of(kImageReaders, kind)) {
+  } else if (has(kImageReaders, kind)) {
     if (!reads_image(graph, node, strides, weights.channels_last)) result.push_back(first);
   } else if (is_strided_linear(graph, node, strides)) {
     if (is_folded_by_a_copy(shape, strides[first], weights.narrowed)) result.push_back(first);
