@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from latpred.fitting import conformal
-from latpred.fitting.conformal import CHIP, FAMILIES, KNOWN
+from latpred.fitting.conformal import CHIP, FAMILIES, KNOWN, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
@@ -26,11 +26,12 @@ FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
 
 
 def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
-    """[N] what a row's interval must not come from: rows of its chip, where that was left out, else of its families'
-    part."""
+    """[N] what a row's interval must not come from: rows of its chip or version, where that was left out, else of its
+    families' part."""
     parts = part_of_family()
     part = rows.family.map(lambda family: f"families {parts.get(family, family)}")
-    return np.asarray(part.where(rows.situation != CHIP, "chip " + rows["what"]))
+    is_by_what = rows.situation.isin((CHIP, VERSION))
+    return np.asarray(part.where(~is_by_what, rows.situation + " " + rows["what"]))
 
 
 def _intervals(
@@ -44,9 +45,10 @@ def _intervals(
 
 def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str, Term]) -> pd.DataFrame:
     """`rows` with the half-width of their interval, and whether it holds what was measured. The interval of a part of
-    the families comes from the other parts, that of a chip from the other chips; of other situations from all these."""
+    the families comes from the other parts, that of a chip or version from the others; of other situations from all
+    these."""
     one = conformal.ensemble(rows)
-    seen = conformal.residuals(one[one.situation.isin((*FAMILIES, KNOWN, CHIP))])
+    seen = conformal.residuals(one[one.situation.isin((*FAMILIES, KNOWN, VERSION, CHIP))])
     apart = _groups_judged_apart(seen)
     asked = rows.assign(waiting=conformal.waiting(rows))
     group = _groups_judged_apart(rows)
@@ -55,8 +57,7 @@ def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str,
     off = np.log(rows.value.to_numpy() / answers.loc[places].to_numpy())
     width, centre = np.full(len(rows), np.nan), np.zeros(len(rows))
     made: dict[str, conformal.Intervals | None] = {}
-    for (situation, name), of_group in rows.groupby(["situation", group]).indices.items():
-        is_known = situation != CHIP
+    for (is_known, name), of_group in rows.groupby([conformal.is_on_known_device(rows), group]).indices.items():
         others = seen[apart != name]
         key = name if len(others) < len(seen) else ALL
         if key not in made:

@@ -46,6 +46,7 @@ void bind_features(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_host_clock(pybind11::module_& module);
 void bind_host_facts(pybind11::module_& module);
+void bind_input_copy(pybind11::module_& module);
 void bind_interval(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
 void bind_kernel_terms(pybind11::module_& module);

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <utility>
 #include <vector>
 
 #include "latpred/error.h"
@@ -27,6 +28,7 @@ class HeldRows {
     rows_.num_versions = integer("num_versions");
     rows_.num_launches = integer("num_launches");
     rows_.num_hosts = integer("num_hosts");
+    rows_.num_host_kinds = integer("num_host_kinds");
     rows_.inputs = view<double>("inputs");
     rows_.input_kind = view<std::int64_t>("input_kind");
     rows_.first_kernel = view<std::int64_t>("first_kernel");
@@ -44,7 +46,9 @@ class HeldRows {
     rows_.library = view<std::int64_t>("library");
     rows_.gap_scale = view<double>("gap_scale");
     rows_.memory_kind = view<std::int64_t>("memory_kind");
+    rows_.host_kind = view<std::int64_t>("host_kind");
     rows_.host_s = view<double>("host_s");
+    rows_.copy_s = view<double>("copy_s");
     rows_.device = view<std::int64_t>("device");
     rows_.chip = view<std::int64_t>("chip");
     rows_.version = view<std::int64_t>("version");
@@ -89,15 +93,19 @@ py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, cons
   return py::make_tuple(to_python(found.arrays), found.losses);
 }
 
-py::array_t<double> predict(const std::vector<py::dict>& members, const py::dict& arrays) {
+std::pair<py::array_t<double>, py::array_t<double>> predict(const std::vector<py::dict>& members,
+                                                            const py::dict& arrays) {
   const HeldRows held(arrays);
   std::vector<NamedArrays> fitted;
   for (const py::dict& member : members) fitted.push_back(from_python(member));
-  const std::vector<double> values = [&] {
+  const PredictedSeconds predicted = [&] {
     const py::gil_scoped_release release;
     return predict_kernel_residual(fitted, held.rows());
   }();
-  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+  const auto array = [](const std::vector<double>& values) {
+    return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+  };
+  return {array(predicted.latency_s), array(predicted.host_s)};
 }
 
 }  // namespace
@@ -119,13 +127,16 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("version_sd", &Options::version_sd)
       .def_readwrite("launch_sd", &Options::launch_sd)
       .def_readwrite("host_sd", &Options::host_sd)
+      .def_readwrite("host_kind_sd", &Options::host_kind_sd)
       .def_readwrite("kind_sd", &Options::kind_sd)
       .def_readwrite("memory_sd", &Options::memory_sd)
       .def_readwrite("seed", &Options::seed);
   module.def("fit_kernel_residual", &fit, py::arg("rows"), py::arg("options"), py::arg("epoch_done") = py::none(),
              "Fitted arrays by name and the loss of each epoch; equal for equal seeds.");
-  module.def("predict_kernel_residual", &predict, py::arg("members"), py::arg("rows"),
-             "float64 [N] seconds by the mean of fitted members.");
+  module.def(
+      "predict_kernel_residual", &predict, py::arg("members"), py::arg("rows"),
+      "By the mean of fitted members: float64 [N] seconds, and [N] those that the host takes, some of them while "
+      "the device computes.");
 }
 
 }  // namespace latpred

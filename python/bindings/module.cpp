@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_energy(module);
   latpred::bind_checkpoint(module);
   latpred::bind_predictor(module);
+  latpred::bind_input_copy(module);
   latpred::bind_interval(module);
   latpred::bind_calibration(module);
   latpred::bind_session(module);

@@ -302,6 +302,12 @@ class KernelResidualOptions:
     def hidden(self, arg0: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> None:
         ...
     @property
+    def host_kind_sd(self) -> float:
+        ...
+    @host_kind_sd.setter
+    def host_kind_sd(self, arg0: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        ...
+    @property
     def host_sd(self) -> float:
         ...
     @host_sd.setter
@@ -683,9 +689,9 @@ def graph_config(name: str) -> GraphConfig:
     """
 def graph_config_names() -> list[str]:
     ...
-def predict_kernel_residual(members: collections.abc.Sequence[dict], rows: dict) -> numpy.typing.NDArray[numpy.float64]:
+def predict_kernel_residual(members: collections.abc.Sequence[dict], rows: dict) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
     """
-    float64 [N] seconds by the mean of fitted members.
+    By the mean of fitted members: float64 [N] seconds, and [N] those that the host takes, some of them while the device computes.
     """
 def transformer_config(name: str) -> TransformerConfig:
     """

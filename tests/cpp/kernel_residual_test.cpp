@@ -34,6 +34,7 @@ struct Numbers {
   double device_compute = 0;
   double runtime_memory = 0;
   double launch = 0;
+  double host_convolutions = 0;
   double memory_kinds = 0;
   double input_deviation = 1;
   double first_weight = 0;  // of column 0 on the inverse compute, second member only
@@ -57,14 +58,20 @@ struct Numbers {
         {"device_effects", array({2, 1, 4})},
         {"runtime_effects", array({2, 1, 3})},
         {"launch_effects", array({2, 1}, launch)},
+        {"host_kind_effects", array({2, kNumCostKinds})},
     };
+    for (const std::size_t member : {0U, 1U}) {
+      const auto place = member * kNumCostKinds + static_cast<std::size_t>(CostKind::conv);
+      arrays.at("host_kind_effects").values[place] = host_convolutions;
+    }
     arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
     for (const std::size_t place : {0U, 1U, 4U, 5U}) arrays.at("device_effects").values[place] = device_compute;
     for (const std::size_t place : {2U, 5U}) arrays.at("runtime_effects").values[place] = runtime_memory;
-    const std::string more = concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
-                                    R"(], "memory_kinds": ["stacked", "graphics", "fast graphics"], )",
-                                    R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"], )",
-                                    R"("launch_effects": ["A100-SXM4-40GB|eager"])");
+    const std::string more =
+        concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
+               R"(], "memory_kinds": ["stacked", "graphics", "fast graphics"], )",
+               R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"], )",
+               R"("launch_effects": ["A100-SXM4-40GB|eager"], )", R"("host_kind_runtimes": ["eager"])");
     return testing::write_checkpoint("kernel_residual.safetensors",
                                      testing::manifest_text("kernel_residual", R"("rows": {})", more), arrays);
   }
@@ -137,6 +144,16 @@ TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {
   EXPECT_NEAR(factor("A100", "eager"), std::exp(0.5), 1e-12);
   EXPECT_DOUBLE_EQ(factor("A100", "tensorrt"), 1);
   EXPECT_DOUBLE_EQ(factor("H100", "eager"), 1);
+}
+
+TEST(KernelResidual, OperatorsTakeTheHostTheirOwnTime) {
+  const auto factor = [](std::string_view runtime_name) {
+    const PreparedNetwork network(convolution_network({.channels = 8, .size = 8}), 1, device("A100"), "", runtime_name);
+    const double changed = Numbers{.host_convolutions = std::log(4)}.latency(network).host_s;
+    return changed / Numbers{}.latency(network).host_s;
+  };
+  EXPECT_NEAR(factor("eager"), (4.0 + 1) / 2, 1e-12);  // a convolution and a ReLU
+  EXPECT_DOUBLE_EQ(factor("compiled"), 1);
 }
 
 TEST(KernelResidual, RefusesACheckpointOfOtherColumns) {

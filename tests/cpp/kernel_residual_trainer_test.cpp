@@ -23,8 +23,8 @@ struct Calls {
   std::vector<std::int64_t> input_kind, first_kernel{0}, input;
   std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
   std::vector<double> least_compute_s, least_memory_s, gap_scale;
-  std::vector<std::int64_t> units, library, memory_kind;
-  std::vector<double> host_s;
+  std::vector<std::int64_t> units, library, memory_kind, host_kind;
+  std::vector<double> host_s, copy_s;
   std::vector<std::int64_t> device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
 
@@ -47,10 +47,12 @@ struct Calls {
     library.push_back(2);
     gap_scale.push_back(1);
     memory_kind.push_back(0);
+    host_kind.push_back(0);
   }
   void end_call(std::int64_t of_device = 0, double host_seconds = 0) {
     first_kernel.push_back(static_cast<std::int64_t>(input.size()));
     host_s.push_back(host_seconds);
+    copy_s.push_back(0);
     device.push_back(of_device);
     for (auto* index : {&chip, &version, &launch, &host}) index->push_back(0);
   }
@@ -75,12 +77,15 @@ struct Calls {
             .library = library,
             .gap_scale = gap_scale,
             .memory_kind = memory_kind,
+            .host_kind = host_kind,
             .num_devices = 2,
             .num_chips = 1,
             .num_versions = 1,
             .num_launches = 1,
             .num_hosts = 1,
+            .num_host_kinds = 2,
             .host_s = host_s,
+            .copy_s = copy_s,
             .device = device,
             .chip = chip,
             .version = version,
@@ -142,6 +147,7 @@ NamedArrays no_learning() {
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
           {"memory_effects", zeros({3})},
+          {"host_kind_effects", zeros({2})},
           {"l2", zeros({2})}};
 }
 
@@ -158,8 +164,8 @@ TEST(KernelResidualTrainer, LearnsTheEfficienciesThatMadeTheTimes) {
   ASSERT_EQ(losses.size(), 60U);
   EXPECT_LT(losses.back(), losses.front() / 10);
   const Calls unseen = made_calls(100, 2);
-  EXPECT_LT(mean_error(predict_kernel_residual({fitted.arrays}, unseen.rows()), unseen.latency_s), 0.05);
-  EXPECT_GT(mean_error(predict_kernel_residual({no_learning()}, unseen.rows()), unseen.latency_s), 0.2);
+  EXPECT_LT(mean_error(predict_kernel_residual({fitted.arrays}, unseen.rows()).latency_s, unseen.latency_s), 0.05);
+  EXPECT_GT(mean_error(predict_kernel_residual({no_learning()}, unseen.rows()).latency_s, unseen.latency_s), 0.2);
 }
 
 TEST(KernelResidualTrainer, GivesADeviceItsOwnEffect) {
@@ -168,7 +174,7 @@ TEST(KernelResidualTrainer, GivesADeviceItsOwnEffect) {
   const std::vector<double>& effects = fitted.arrays.at("device_effects").values;  // [2, 4]
   EXPECT_NEAR(effects[4] - effects[0], std::log(1.3), 0.05);
   for (std::int64_t& device : calls.device) device = 0;  // none: between both
-  const double error = mean_error(predict_kernel_residual({fitted.arrays}, calls.rows()), calls.latency_s);
+  const double error = mean_error(predict_kernel_residual({fitted.arrays}, calls.rows()).latency_s, calls.latency_s);
   EXPECT_GT(error, 0.08);
   EXPECT_LT(error, 0.2);
 }
@@ -213,11 +219,33 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
   const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08 + 0.09);
   const double kernel = pnorm3(compute, memory) + 2e-6 * 0.8 * std::exp(0.03 + 0.06);
-  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)), 1e-12);
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).latency_s.at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)),
+              1e-12);
+
+  calls.copy_s[0] = 3e-3;
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).latency_s.at(0),
+              pnorm3(2 * kernel, 5e-4 * std::exp(0.5)) + 3e-3, 1e-12);
+  calls.copy_s[0] = 0;
 
   calls.least_compute_s[0] = 1;
   calls.least_memory_s[0] = 2;
-  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).at(0), 2 * pnorm3(1, 2), 1e-4);
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).latency_s.at(0), 2 * pnorm3(1, 2), 1e-4);
+}
+
+TEST(KernelResidualTrainer, TheHostTakesEachKindItsOwnTime) {
+  Calls calls;
+  calls.add_input(0, 0, 0);
+  calls.add_kernel(0, 1e-9, 0);
+  calls.add_kernel(0, 1e-9, 0);
+  calls.end_call(0, 1);
+  calls.count[0] = 3;
+  calls.host_kind[0] = 2;
+  NamedArrays arrays = no_learning();
+  arrays.at("base").values[3] = -20;
+  arrays.at("host_kind_effects").values = {9, std::log(5)};
+  const PredictedSeconds predicted = predict_kernel_residual({arrays}, calls.rows());
+  EXPECT_NEAR(predicted.host_s.at(0), (3 * 5 + 1) / 4.0, 1e-12);
+  EXPECT_NEAR(predicted.latency_s.at(0), predicted.host_s.at(0), 1e-6);
 }
 
 TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {
@@ -230,7 +258,7 @@ TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {
   NamedArrays quick = slow;
   quick.at("base").values[0] = 0;
   const auto seconds = [&](const std::vector<NamedArrays>& members) {
-    return predict_kernel_residual(members, calls.rows()).at(0);
+    return predict_kernel_residual(members, calls.rows()).latency_s.at(0);
   };
   EXPECT_NEAR(seconds({slow, quick}), std::sqrt(seconds({slow}) * seconds({quick})), 1e-8);
 }

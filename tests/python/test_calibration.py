@@ -18,6 +18,7 @@ from latpred.calibration.probes import NETWORKS, probe_graph
 GOLDEN = REPOSITORY / "tests" / "golden" / "calibration.json"
 A100 = "A100-SXM4-40GB"
 DEFAULT = latpred.predictors()[0].name
+LARGE = 512  # a batch at which no network waits for its host
 # A GPU without measurements behind the predictor, on which networks wait for kernels.
 NEW = next(
     device.name
@@ -65,7 +66,7 @@ def recovers(factor):
 @pytest.mark.parametrize("device", ["A100", "V100"])
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_common_factor_is_recovered(device, count):
-    calibration = latpred.calibrate(timed(NETWORKS[:count], [64], lambda *_: 1.3, device=device), device=device)
+    calibration = latpred.calibrate(timed(NETWORKS[:count], [LARGE], lambda *_: 1.3, device=device), device=device)
     assert calibration.scale == recovers(1.3)
     assert calibration.level == "scale"
     assert calibration.host_scale is None
@@ -127,12 +128,12 @@ def test_ten_rows_tell_classes_apart():
     truth = {"conv_depthwise": 1.5}
 
     def seconds(network):
-        graph = probe_graph(network, 64)
+        graph = probe_graph(network, LARGE)
         return (
             sum(k.latency_ms * truth.get(k.kind, 1) for k in latpred.predict(graph=graph, device="A100").kernels) / 1e3
         )
 
-    rows = [(probe_graph(network, 64), 64, seconds(network)) for network in NETWORKS]
+    rows = [(probe_graph(network, LARGE), LARGE, seconds(network)) for network in NETWORKS]
     calibration = latpred.calibrate(rows, device="A100")
     assert calibration.level == "scale + classes"
     factors = calibration.kind_factors

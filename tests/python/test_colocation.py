@@ -79,7 +79,7 @@ def test_measured_latencies_take_the_place_of_predicted_ones(pair):
 
 
 def test_shares_of_mps_limit_what_a_network_gets(pair):
-    busy = [graph.with_batch(64) for graph in pair]  # what mostly waits for its host hardly feels a share
+    busy = [graph.with_batch(4096) for graph in pair]  # what mostly waits for its host hardly feels a share
     whole = latpred.colocate(busy, device="A100", sharing="mps")
     half = latpred.colocate(busy, device="A100", partition="50%")
     assert half.sharing == "mps"

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from latpred.fitting import conformal
+from latpred.fitting import conformal, situation
 from latpred.fitting.evaluate import Term
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("scipy")
 
+NO_HOST_S = 1e-12
 KEPT = {name: Term(9.0, "before") for name in ("log_bias", "known_device", "unknown_device", "device_sd")}
 KEPT |= {name: Term(0.0, "before") for name in ("runtime_sd", "kind_sd", "host_sd")}
 
@@ -24,7 +25,7 @@ def rows_of(families, ratio, what="0", situation="fold", seed_factor=1.0):
             "device": "RTX 3090",
             "runtime": "eager",
             "batch": 64,
-            "launches": 0.0,
+            "host_s": NO_HOST_S,
             "value": seconds * ratio,
             "pred": seconds * seed_factor,
             "host_floor_s": 0.0,
@@ -78,6 +79,23 @@ def test_a_chip_left_out_is_never_narrower_than_a_measured_device():
     assert found.terms["unknown_device"].value == found.terms["known_device"].value
 
 
+def test_versions_left_out_widen_what_known_families_get():
+    names = [f"{index}" for index in range(41)]
+    offsets = np.linspace(-0.1, 0.1, 41)
+    families = rows_of(names, np.exp(4 * offsets)).assign(distance=situation.FAR_NETWORK)
+    known = rows_of(names, np.exp(offsets), "known", "known")
+    versions = rows_of(names, np.exp(3 * offsets), "torch 1.13", "version")
+    asked = conformal.residuals(known)
+
+    def half_width(*tables):
+        return intervals_of(pd.concat([families, known, *tables], ignore_index=True)).half_width(asked, is_known=True)
+
+    without = half_width()
+    assert (half_width(versions) > 1.5 * without).all()
+    # The only version that was measured on a device says what an unknown device takes.
+    np.testing.assert_array_equal(half_width(versions.assign(families=0)), without)
+
+
 def test_terms_without_residuals_stay_as_they_were():
     families = rows_of(["a", "b", "c"], np.exp([0.1, 0.2, 0.3]))
     terms = intervals_of(families).terms
@@ -91,8 +109,8 @@ def test_terms_without_residuals_stay_as_they_were():
 def test_what_the_host_explains_is_no_part_of_the_width():
     ratio = np.exp(np.append(np.tile([0.3, -0.3], 50), 0.0))
     rows = rows_of([f"{index}" for index in range(101)], ratio)
-    rows["launches"] = rows.pred / 2e-5  # all of the predicted time waits for the host, at 20 us for a launch
-    alone = intervals_of(rows.assign(launches=0.0))
+    rows["host_s"] = rows.pred  # all of the predicted time waits for the host
+    alone = intervals_of(rows.assign(host_s=NO_HOST_S))
     with_host = intervals_of(rows, [0.2, -0.2])
     assert alone.terms["known_device"].value == pytest.approx(0.3, abs=1e-6)
     assert with_host.terms["known_device"].value == pytest.approx(np.sqrt(0.3**2 - (1.2816 * 0.2) ** 2), abs=1e-6)

@@ -198,17 +198,17 @@ def test_unknown_networks_of_paddle_are_refused():
 def test_paddles_pages_repeat_one_another(tmp_path):
     write(tmp_path / "PaddleClas" / "inference_tables.jsonl.gz", "\n".join(PADDLE))
     found = {
-        (row.device, row.recipe, row.batch, row.precision, row.runtime_version, round(row.value * 1e3, 3))
+        (row.device, row.recipe, row.batch, row.precision, row.runtime_version, row.input_on, round(row.value * 1e3, 3))
         for row in paddleclas.read(tmp_path)
     }
     v100 = "V100-SXM2-16GB"
     assert found == {
-        ("T4", "timm:resnet50@224", 1, "fp16", "tensorrt", 2.5),
-        ("T4", "paddle:mobilenetv3_large?scale=1.25", 8, "fp32", "tensorrt", 8.0),
-        (v100, "timm:resnet50@224", 8, "fp32", "tensorrt", 6.0),
-        (v100, "timm:hgnet_tiny@224", 1, "fp32", "tensorrt", 1.77),
-        (v100, "timm:efficientnet_b1@240", 1, "fp32", "tensorrt 8.0.3.4", 3.0),
-        (v100, "timm:efficientnet_b1@240", 4, "fp32", "tensorrt", 4.0),
+        ("T4", "timm:resnet50@224", 1, "fp16", "tensorrt", "pageable", 2.5),
+        ("T4", "paddle:mobilenetv3_large?scale=1.25", 8, "fp32", "tensorrt", "pageable", 8.0),
+        (v100, "timm:resnet50@224", 8, "fp32", "tensorrt", "device", 6.0),
+        (v100, "timm:hgnet_tiny@224", 1, "fp32", "tensorrt", "device", 1.77),
+        (v100, "timm:efficientnet_b1@240", 1, "fp32", "tensorrt 8.0.3.4", "pageable", 3.0),
+        (v100, "timm:efficientnet_b1@240", 4, "fp32", "tensorrt", "device", 4.0),
     }
     stated = {row.recipe: sizes for row, *sizes in paddleclas.read_stated(tmp_path)}
     assert stated["timm:resnet50@224"] == [25.61, 4.11]

@@ -93,7 +93,7 @@ def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
 
 def test_the_newest_version_is_by_number_not_by_letter():
     versions = ("eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|v10.8.0", "tensorrt|22.06")
-    newest = kernel_residual.Effects((), (), versions, (), ()).newest()
+    newest = kernel_residual.Effects((), (), versions, (), (), ()).newest()
     assert newest == {"eager": "eager|torch 2.10.0", "kernel": "kernel|vllm 0.9", "tensorrt": "tensorrt|v10.8.0"}
 
 
@@ -127,6 +127,20 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
         kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
         found = loaded.latency(graph, kernels, row.device, row.partition)
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
+
+
+@pytest.mark.torch
+def test_what_travels_to_the_device_is_added_to_the_call(rows):
+    networks = rows[rows.recipe.str.startswith("anb:")].assign(input_on="pageable")
+    copied = kernel_terms.lower(networks, built)
+    sizes = [
+        4 * int(row.batch) * np.prod([int(size) for size in row.input.split(",")]) for row in copied.rows.itertuples()
+    ]
+    np.testing.assert_allclose(copied.copy_s, 10e-6 + np.array(sizes) / 8e9, rtol=1e-6)
+    on_device = copied.without_copies()
+    np.testing.assert_allclose(copied.latency_s - on_device.latency_s, copied.copy_s)
+    fitted = quick_fit(copied)
+    np.testing.assert_allclose(fitted.predict(copied) - fitted.predict(on_device), copied.copy_s, rtol=1e-6)
 
 
 @pytest.mark.torch

@@ -28,6 +28,7 @@ def asked(count=4000, seed=0):
             "batch": random.choice([1, 4, 64], size=count),
             "distance": random.uniform(0, 0.5, size=count),
             "families": np.where(device == "T4", 4, 80),
+            "situation": "fold",
         }
     )
 
@@ -74,7 +75,12 @@ def test_tables_of_few_families_have_no_factor_of_their_own():
 
 def test_a_family_counts_once_in_a_table_and_band_and_known_ones_half():
     rows = asked(4).assign(device="T4", runtime="eager", family=["a", "a", "b", "b"], batch=[2, 31, 64, 64])
-    np.testing.assert_allclose(situation.units(rows, np.array([False, False, False, True])), [0.5, 0.5, 1.0, 0.5])
+    np.testing.assert_allclose(situation.units(rows, np.zeros(4, dtype=bool)), [0.5, 0.5, 0.5, 0.5])
+    rows = rows.assign(situation=["fold", "fold", "version", "known"])
+    is_known = np.array([False, False, True, True])
+    np.testing.assert_allclose(situation.units(rows, is_known), [0.5, 0.5, 0.5, 0.5])
+    rows = rows.assign(situation=["fold", "fold", "known", "known"])
+    np.testing.assert_allclose(situation.units(rows, is_known), [0.5, 0.5, 0.25, 0.25])
 
 
 def test_unknown_devices_have_no_scarcity_and_no_table():
@@ -130,6 +136,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
         latency_s.append(answer.latency_s)
     asked_rows = table.rows.assign(
         pred=latency_s,
+        host_s=table.launches_s,
         distance=situation.distance(situation.signatures(table), measured),
         families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
     )

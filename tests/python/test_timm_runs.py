@@ -6,6 +6,8 @@ from latpred import _core
 from latpred.datasets import timm, timm_runs
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.recipe import parse
+from latpred.datasets.recorded import timm_module
+from latpred.errors import InvalidArgumentError
 
 OLD, NEW = "torch 2.4.0 cuda 12.4", "torch 2.9.1 cuda 12.8"
 
@@ -72,3 +74,9 @@ def test_the_committed_variants_are_what_timm_builds():
     pytest.importorskip("timm")
     for name in ("resnetv2_50d_gn", "levit_128", "resnet18"):
         assert timm_runs.changes(name) == timm_runs.variants().get(name, [])
+
+
+def test_an_option_that_means_nothing_is_refused():
+    pytest.importorskip("timm")
+    with pytest.raises(InvalidArgumentError, match="layer_norm 'keras'; valid: timm, torch"):
+        timm_module(parse("timm:vit_tiny_patch16_224@224?fast_norm=1&layer_norm=keras"), 224)

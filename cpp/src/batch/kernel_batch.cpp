@@ -86,7 +86,9 @@ void check(const KernelRows& rows) {
   check_numbers("least_memory_s", rows.least_memory_s, num_kernels, false);
   check_numbers("gap_scale", rows.gap_scale, num_kernels, true);
   check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
+  check_indices("host_kind", rows.host_kind, rows.num_host_kinds + 1, num_kernels);
   check_numbers("host_s", rows.host_s, num_rows, false);
+  check_numbers("copy_s", rows.copy_s, num_rows, false);
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
   check_indices("chip", rows.chip, rows.num_chips + 1, num_rows);
   check_indices("version", rows.version, rows.num_versions + 1, num_rows);
@@ -176,7 +178,9 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
   batch.log_least_memory = of_kernels(rows.least_memory_s, log_s);
   batch.log_gap_scale = of_kernels(rows.gap_scale, std::log);
   batch.memory_kind = indices_of_kernels(rows.memory_kind);
+  batch.host_kind = indices_of_kernels(rows.host_kind);
   batch.log_host = numbers_of_calls(rows.host_s, log_s);
+  batch.log_copy = numbers_of_calls(rows.copy_s, log_s);
   batch.device = of_calls(rows.device);
   batch.chip = of_calls(rows.chip);
   batch.version = of_calls(rows.version);

@@ -29,8 +29,10 @@ struct KernelBatch {
   at::Tensor log_least_memory;
   at::Tensor log_gap_scale;
   at::Tensor memory_kind;  // [k], 0: none
+  at::Tensor host_kind;    // [k], 0: none
 
   at::Tensor log_host;  // [B]
+  at::Tensor log_copy;  // [B]
   at::Tensor device;    // [B]
   at::Tensor chip;
   at::Tensor version;

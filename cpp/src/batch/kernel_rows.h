@@ -6,8 +6,8 @@
 namespace latpred {
 
 // Measured calls and the kernels that each of them ran, as another owns them. Knows nothing of torch. Seconds, bytes.
-// N calls, K kernels, U different inputs of kernels. Of devices, chips, versions, launches and hosts, 0 stands for
-// none: its effects are off.
+// N calls, K kernels, U different inputs of kernels. Of devices, chips, versions, launches, hosts and kinds of host
+// calls, 0 stands for none: its effects are off.
 struct KernelRows {
   std::span<const double> inputs;            // [U, F], row-major
   std::span<const std::int64_t> input_kind;  // [U]
@@ -30,14 +30,17 @@ struct KernelRows {
   std::span<const std::int64_t> library;
   std::span<const double> gap_scale;
   std::span<const std::int64_t> memory_kind;
+  std::span<const std::int64_t> host_kind;  // what the host launches, where it takes an operator's own time
 
   std::int64_t num_devices = 0;  // none not counted, as below
   std::int64_t num_chips = 0;
   std::int64_t num_versions = 0;
   std::int64_t num_launches = 0;  // pairs of a chip and a runtime
   std::int64_t num_hosts = 0;
+  std::int64_t num_host_kinds = 0;
   // [N]
   std::span<const double> host_s;  // the host's time for all launches
+  std::span<const double> copy_s;  // in which the input travels to the device, before anything runs
   std::span<const std::int64_t> device;
   std::span<const std::int64_t> chip;
   std::span<const std::int64_t> version;

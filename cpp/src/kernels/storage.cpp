@@ -5,20 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "kind_sets.h"
 #include "latpred/autocast.h"
 
 namespace latpred {
 namespace {
-
-bool is_convolution(CostKind kind) {
-  return kind == CostKind::conv || kind == CostKind::conv_1x1 || kind == CostKind::conv_grouped ||
-         kind == CostKind::conv_depthwise;
-}
-
-bool is_product(CostKind kind) {
-  return kind == CostKind::matmul || kind == CostKind::batch_matmul || kind == CostKind::attention ||
-         kind == CostKind::recurrent;
-}
 
 // torch.autocast's list of operators that run in float32 whatever comes in; everything that is neither on it nor a
 // product takes the widest type that it is given.
@@ -53,12 +44,7 @@ constexpr std::array kFloat32Operators{
 };
 
 // Norms that torch computes in the type of their activations, whatever type their weights have.
-constexpr std::array kMixedTypeNorms{CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm};
-
-template <typename Range, typename Value>
-bool contains(const Range& range, const Value& value) {
-  return std::find(range.begin(), range.end(), value) != range.end();
-}
+constexpr Kinds kMixedTypeNorms = of(CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm);
 
 // A tensor that is not stored in float32 has chosen its units itself.
 constexpr std::array<std::pair<DType, Arithmetic>, 4> kStoredArithmetic{{{DType::float16, Arithmetic::fp16},
@@ -90,10 +76,10 @@ bool is_in_place(const Node& node) {
 void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
-    const bool is_norm = contains(kMixedTypeNorms, kinds[position]);
+    const bool is_norm = has(kMixedTypeNorms, kinds[position]);
     const bool is_taken_out = node.attributes.text(kAutocast, "") == kAutocastHalf;
-    const bool to_half = is_taken_out || is_convolution(kinds[position]) || is_product(kinds[position]);
-    const bool to_single = !to_half && contains(kFloat32Operators, node.op);
+    const bool to_half = is_taken_out || has(kLibraries, kinds[position]);
+    const bool to_single = !to_half && std::ranges::find(kFloat32Operators, node.op) != kFloat32Operators.end();
     int widest = 0;
     int widest_scalar = 0;
     for (const TensorId id : node.inputs) {
@@ -142,8 +128,8 @@ Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, c
   if (precision.autocast) follow_autocast(graph, kinds, storage);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
-    if (is_convolution(kinds[position]) || is_product(kinds[position])) {
-      const Arithmetic asked = is_convolution(kinds[position]) ? convolution : product;
+    if (has(kLibraries, kinds[position])) {
+      const Arithmetic asked = has(kConvolutions, kinds[position]) ? convolution : product;
       storage.arithmetic.push_back(stored_arithmetic(graph, node).value_or(asked));
       continue;
     }

@@ -1,4 +1,4 @@
-#include "input_copy.h"
+#include "latpred/input_copy.h"
 
 #include <array>
 #include <string>
@@ -11,13 +11,14 @@ namespace latpred {
 namespace {
 
 // Host to device over PCIe x16. Pinned: what bandwidth tests reach of generation 3, 4 and 5 (12, 25 and 52 of 16, 32
-// and 64 GB/s). Pageable: the driver copies through a staging buffer first, which halves it at best.
+// and 64 GB/s). Pageable: the driver copies through a staging buffer first, which halves it at best; of generation 3
+// PaddleClas's tables show 5.5 GB/s (python/latpred/datasets/paddleclas.py).
 struct LinkRow {
   int from_compute_capability;
   double pinned_bytes_per_s;
   double pageable_bytes_per_s;
 };
-constexpr std::array kLinks{LinkRow{90, 52e9, 12e9}, LinkRow{80, 25e9, 8e9}, LinkRow{0, 12e9, 5e9}};
+constexpr std::array kLinks{LinkRow{90, 52e9, 12e9}, LinkRow{80, 25e9, 8e9}, LinkRow{0, 12e9, 5.5e9}};
 
 constexpr double kCopyStart_s = 10e-6;  // one cudaMemcpyAsync and its synchronisation
 

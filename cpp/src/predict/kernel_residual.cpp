@@ -102,7 +102,8 @@ class KernelResidual : public Predictor {
       kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * static_cast<double>(kernels[k].repeat));
     }
     const auto launching = launch_factors_.find(concat(input.device.name, "|", input.runtime.name));
-    return add_host(input, std::move(kernel_s), launching == launch_factors_.end() ? 1 : launching->second);
+    const double factor = launching == launch_factors_.end() ? 1 : launching->second;
+    return add_host(input, std::move(kernel_s), factor * kind_factor(input));
   }
 
   [[nodiscard]] const Evidence& evidence() const override { return evidence_; }
@@ -150,6 +151,10 @@ class KernelResidual : public Predictor {
     const std::vector<double> of_launches =
         mean_over_members(checkpoint, "launch_effects", members, {static_cast<std::int64_t>(launches.size())});
     for (std::size_t i = 0; i < launches.size(); ++i) launch_factors_[launches[i]] = std::exp(of_launches[i]);
+
+    host_kind_runtimes_ = names(checkpoint, "host_kind_runtimes");
+    const std::vector<double> of_kinds = mean_over_members(checkpoint, "host_kind_effects", members, {kKinds});
+    std::ranges::transform(of_kinds, host_kind_factors_.begin(), [](double effect) { return std::exp(effect); });
   }
 
   static void check_columns(const Checkpoint& checkpoint) {
@@ -170,6 +175,19 @@ class KernelResidual : public Predictor {
             {.path = checkpoint.path});
       }
     }
+  }
+
+  // Of the host's time for the launches: what it takes for their kinds, on average.
+  [[nodiscard]] double kind_factor(const LatencyInput& input) const {
+    if (std::ranges::find(host_kind_runtimes_, input.runtime.name) == host_kind_runtimes_.end()) return 1;
+    double launches = 0;
+    double weighted = 0;
+    for (const Kernel& kernel : input.kernels.rows) {
+      const auto repeat = static_cast<double>(kernel.repeat);
+      launches += repeat;
+      weighted += repeat * host_kind_factors_[static_cast<std::size_t>(kernel.kind)];
+    }
+    return launches > 0 ? weighted / launches : 1;
   }
 
   // [K]; kernels with the same inputs share one run of the MLP.
@@ -226,6 +244,9 @@ class KernelResidual : public Predictor {
   std::map<std::string, RuntimeEffects> runtimes_;
   // Of the host's time for a launch, by "device|runtime": old cards stand in old machines.
   std::map<std::string, double> launch_factors_;
+  // By kind of kernel, of the same: an operator of a library takes the host longer than an addition.
+  std::array<double, kNumCostKinds> host_kind_factors_{};
+  std::vector<std::string> host_kind_runtimes_;  // those that launch operator by operator
 };
 
 }  // namespace

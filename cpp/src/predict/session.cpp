@@ -7,10 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "input_copy.h"
 #include "latpred/checkpoint.h"
 #include "latpred/error.h"
 #include "latpred/features.h"
+#include "latpred/input_copy.h"
 #include "latpred/kernel.h"
 #include "latpred/runtime.h"
 #include "latpred/shapes.h"

@@ -72,6 +72,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   launch_effects_ = register_parameter("launch_effects", torch::zeros({sizes.num_launches}));
   host_effects_ = register_parameter("host_effects", torch::zeros({sizes.num_hosts}));
   memory_effects_ = register_parameter("memory_effects", torch::zeros({kNumMemoryKinds}));
+  host_kind_effects_ = register_parameter("host_kind_effects", torch::zeros({sizes.num_host_kinds}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
 }
 
@@ -97,10 +98,11 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
           pick(version_effects_, batch.version),
           pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host),
           pick(memory_effects_, batch.memory_kind),
-          l2_};
+          l2_,
+          pick(host_kind_effects_, batch.host_kind)};
 }
 
-at::Tensor KernelResidual::log_latency(const KernelBatch& batch, const Learnt& learnt) {
+KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch, const Learnt& learnt) {
   const auto output = [&](std::int64_t place) { return learnt.outputs.select(1, place).index_select(0, batch.input); };
   const at::Tensor device_compute = learnt.device.narrow(1, 0, 2).flatten();
   const at::Tensor versions = learnt.version;
@@ -124,9 +126,14 @@ at::Tensor KernelResidual::log_latency(const KernelBatch& batch, const Learnt& l
   const at::Tensor gap =
       (output(3) + learnt.device.select(1, 3).index_select(0, batch.row) + batch.log_gap_scale).exp();
   const at::Tensor kernel_s = join(log_compute, log_memory).exp() + gap;
-  const at::Tensor device_s =
-      at::zeros({batch.log_host.size(0)}, kernel_s.options()).index_add(0, batch.row, kernel_s * batch.count);
-  return join(device_s.log(), batch.log_host + learnt.host);
+  const auto sum_by_call = [&](const at::Tensor& of_kernels) {
+    return at::zeros({batch.log_host.size(0)}, of_kernels.options()).index_add(0, batch.row, of_kernels);
+  };
+  const at::Tensor launches = sum_by_call(batch.count);
+  const at::Tensor weighted_launches = sum_by_call(batch.count * learnt.launch.exp());
+  const at::Tensor log_host = batch.log_host + (weighted_launches / launches).log() + learnt.host;
+  const at::Tensor log_call = join(sum_by_call(kernel_s * batch.count).log(), log_host);
+  return {at::logaddexp(log_call, batch.log_copy), log_host};
 }
 
 at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) const {
@@ -135,7 +142,8 @@ at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) con
          half_squares(chip_effects_.select(1, 3), priors.gap_sd) +
          half_squares(device_effects_.select(1, 3), priors.gap_sd) + half_squares(version_effects_, priors.version_sd) +
          half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
-         half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd);
+         half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd) +
+         half_squares(host_kind_effects_, priors.host_kind_sd);
 }
 
 at::Tensor KernelResidual::weight_penalty() const {

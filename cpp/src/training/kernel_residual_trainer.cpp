@@ -40,6 +40,7 @@ void check_options(const KernelResidualOptions& options) {
       {"version_sd", options.version_sd},
       {"launch_sd", options.launch_sd},
       {"host_sd", options.host_sd},
+      {"host_kind_sd", options.host_kind_sd},
       {"kind_sd", options.kind_sd},
       {"memory_sd", options.memory_sd},
   };
@@ -48,8 +49,8 @@ void check_options(const KernelResidualOptions& options) {
 }
 
 KernelResidualSizes sizes_of(const KernelRows& rows, std::vector<std::int64_t> hidden) {
-  return {rows.num_columns,  rows.num_kinds,    rows.num_chips, rows.num_devices,
-          rows.num_versions, rows.num_launches, rows.num_hosts, std::move(hidden)};
+  return {rows.num_columns,  rows.num_kinds, rows.num_chips,      rows.num_devices, rows.num_versions,
+          rows.num_launches, rows.num_hosts, rows.num_host_kinds, std::move(hidden)};
 }
 
 std::vector<std::int64_t> first_rows(std::int64_t begin, std::int64_t end) {
@@ -100,13 +101,20 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
     const KernelResidual::Learnt next = members[i]->learnt(batch);
     for (const auto part :
          {&KernelResidual::Learnt::outputs, &KernelResidual::Learnt::device, &KernelResidual::Learnt::version,
-          &KernelResidual::Learnt::host, &KernelResidual::Learnt::memory, &KernelResidual::Learnt::l2}) {
+          &KernelResidual::Learnt::host, &KernelResidual::Learnt::memory, &KernelResidual::Learnt::l2,
+          &KernelResidual::Learnt::launch}) {
       sum.*part = sum.*part + next.*part;
     }
   }
   const auto count = static_cast<double>(members.size());
-  return {sum.outputs / count, sum.device / count, sum.version / count,
-          sum.host / count,    sum.memory / count, sum.l2 / count};
+  return {sum.outputs / count, sum.device / count, sum.version / count, sum.host / count,
+          sum.memory / count,  sum.l2 / count,     sum.launch / count};
+}
+
+void append_exp(const at::Tensor& logarithms, std::vector<double>& values) {
+  const at::Tensor seconds = logarithms.exp().contiguous();
+  const double* begin = seconds.const_data_ptr<double>();
+  values.insert(values.end(), begin, begin + seconds.numel());
 }
 
 KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOptions& options,
@@ -116,8 +124,9 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   KernelResidual module(sizes_of(rows, options.hidden), generator);
   module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
-  const KernelResidualPriors priors{options.chip_sd,   options.device_sd, options.gap_sd,  options.version_sd,
-                                    options.launch_sd, options.host_sd,   options.kind_sd, options.memory_sd};
+  const KernelResidualPriors priors{options.chip_sd,      options.device_sd, options.gap_sd,
+                                    options.version_sd,   options.launch_sd, options.host_sd,
+                                    options.host_kind_sd, options.kind_sd,   options.memory_sd};
   const double mean_weight =
       std::accumulate(rows.weight.begin(), rows.weight.end(), 0.0) / static_cast<double>(rows.num_rows());
   check_positive("the mean weight", mean_weight);
@@ -136,7 +145,7 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
       for (auto& group : adam.param_groups()) group.options().set_lr(rate);
       step += 1;
       adam.zero_grad();
-      const at::Tensor predicted = KernelResidual::log_latency(batch, module.learnt(batch));
+      const at::Tensor predicted = KernelResidual::log_seconds(batch, module.learnt(batch)).latency;
       const at::Tensor each =
           at::huber_loss(predicted, batch.log_latency, at::Reduction::None, options.huber_beta) / options.huber_beta;
       const at::Tensor loss = (each * batch.weight).mean() / mean_weight;
@@ -162,20 +171,20 @@ KernelResidualFit fit_kernel_residual(const KernelRows& rows, const KernelResidu
   return with_short_errors([&] { return fit_checked(rows, options, epoch_done); });
 }
 
-std::vector<double> predict_kernel_residual(const std::vector<NamedArrays>& members, const KernelRows& rows) {
+PredictedSeconds predict_kernel_residual(const std::vector<NamedArrays>& members, const KernelRows& rows) {
   if (members.empty()) throw InvalidArgumentError("a prediction needs at least one fitted member");
   check(rows);
   return with_short_errors([&] {
     const at::NoGradGuard no_grad;
     std::vector<std::unique_ptr<KernelResidual>> modules;
     for (const NamedArrays& arrays : members) modules.push_back(module_of(arrays, rows));
-    std::vector<double> result;
+    PredictedSeconds result;
     for (std::int64_t begin = 0; begin < rows.num_rows(); begin += kPredictedRows) {
       const std::vector<std::int64_t> which = first_rows(begin, std::min(begin + kPredictedRows, rows.num_rows()));
       const KernelBatch batch = collate(rows, which, at::kDouble);
-      const at::Tensor seconds = KernelResidual::log_latency(batch, mean_of(modules, batch)).exp().contiguous();
-      const double* values = seconds.const_data_ptr<double>();
-      result.insert(result.end(), values, values + seconds.numel());
+      const KernelResidual::LogSeconds predicted = KernelResidual::log_seconds(batch, mean_of(modules, batch));
+      append_exp(predicted.latency, result.latency_s);
+      append_exp(predicted.host, result.host_s);
     }
     return result;
   });

@@ -24,7 +24,8 @@ struct KernelResidualOptions {
   double gap_sd = 0.3;
   double version_sd = 0.03;  // narrow: hardly a device was measured with several, so it cannot be told from theirs
   double launch_sd = 0.5;
-  double host_sd = 0.5;  // of one host beside those of its chip and runtime
+  double host_sd = 0.5;     // of one host beside those of its chip and runtime
+  double host_kind_sd = 1;  // of what the host launches: a convolution takes it several times an addition's time
   double kind_sd = 0.7;
   double memory_sd = 0.2;  // of a kind of memory, which its chips share
   std::uint64_t seed = 0;
@@ -41,8 +42,12 @@ using EpochDone = std::function<void(std::int64_t epoch, double loss)>;
 [[nodiscard]] KernelResidualFit fit_kernel_residual(const KernelRows& rows, const KernelResidualOptions& options,
                                                     const EpochDone& epoch_done = {});
 
-// [N] seconds by an ensemble: what its members learnt is averaged before the physics.
-[[nodiscard]] std::vector<double> predict_kernel_residual(const std::vector<NamedArrays>& members,
-                                                          const KernelRows& rows);
+struct PredictedSeconds {
+  std::vector<double> latency_s;  // [N]
+  std::vector<double> host_s;     // [N]: what the host takes, some of it while the device computes
+};
+
+// By an ensemble: what its members learnt is averaged before the physics.
+[[nodiscard]] PredictedSeconds predict_kernel_residual(const std::vector<NamedArrays>& members, const KernelRows& rows);
 
 }  // namespace latpred

@@ -20,6 +20,7 @@ EXTRA = "architectures"  # of latpred, with what builds all of these
 # Parameters of timm's recipes, as options of its benchmark.py: its own norms stay in half precision under autocast, but
 # for LayerNorm where that is torch's; branches are merged and norms folded.
 TIMM_PARAMETERS = FAST_NORM, LAYER_NORM, REPARAM = "fast_norm", "layer_norm", "reparam"
+LAYER_NORMS = TIMM_NORM, TORCH_NORM = "timm", "torch"  # whose a network has
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +62,9 @@ def timm_module(recipe: Recipe, size: int | None) -> Any:
     for parameter in recipe.parameters:
         if parameter not in TIMM_PARAMETERS:
             raise InvalidArgumentError(_core.unknown_name_message("parameter", parameter, list(TIMM_PARAMETERS)))
+    layer_norm = recipe.parameters.get(LAYER_NORM, TIMM_NORM)
+    if layer_norm not in LAYER_NORMS:
+        raise InvalidArgumentError(_core.unknown_name_message(LAYER_NORM, layer_norm, list(LAYER_NORMS)))
     with torch.device("meta"):
         try:
             module = timm.create_model(name, pretrained=False, **({} if size is None else {"img_size": size}))
@@ -85,7 +89,7 @@ def _timm(recipe: Recipe) -> tuple[Any, Any]:
     if recipe.integer(FAST_NORM, 0):
         from timm.layers import LayerNorm
 
-        is_torch = recipe.parameters.get(LAYER_NORM) == "torch"
+        is_torch = recipe.parameters.get(LAYER_NORM) == TORCH_NORM
         for norm in timm_norms(module):
             norm._fast_norm = not (is_torch and type(norm) is LayerNorm)
     return module, f"3,{size},{size}"

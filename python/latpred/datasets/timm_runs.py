@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 
 from latpred.datasets.recipe import Recipe
-from latpred.datasets.recorded import FAST_NORM, LAYER_NORM, REPARAM, timm_module, timm_norms
+from latpred.datasets.recorded import FAST_NORM, LAYER_NORM, REPARAM, TORCH_NORM, timm_module, timm_norms
 
 VARIANTS_FILE = "timm_variants.json"
 MERGED = "merged"  # that a network has something to merge
@@ -60,7 +60,7 @@ def as_run(recipe: Recipe, family: str, runtime_version: str) -> str:
     if [name for name in norms if not (had_torch_norm and name == TIMM_LAYER_NORM)]:
         parameters[FAST_NORM] = "1"
         if had_torch_norm and TIMM_LAYER_NORM in norms:
-            parameters[LAYER_NORM] = "torch"
+            parameters[LAYER_NORM] = TORCH_NORM
     if is_new and MERGED in changes:
         parameters[REPARAM] = "1"
     return str(Recipe(recipe.kind, recipe.name, parameters)) if parameters else ""

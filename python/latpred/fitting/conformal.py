@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latpred import _core
 from latpred.fitting import situation
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # The situations whose names files begin with.
-FAMILIES, KNOWN, CHIP = ("fold", "family"), "known", "chip"
+FAMILIES, KNOWN, VERSION, CHIP = ("fold", "family"), "known", "version", "chip"
 BLOCK = "block"
 SITUATIONS = {
     "fold": "families left out",
@@ -49,6 +48,12 @@ def is_judged(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(~rows.recipe.str.startswith(OPERATOR_RECIPES) & ~on_floor)
 
 
+def is_on_known_device(rows: pd.DataFrame) -> np.ndarray:
+    """[N] of rows left out: the only version that was measured on a device is left out with the device."""
+    is_of_version = (rows.situation == VERSION) & (rows.families == 0)
+    return np.asarray((rows.situation != CHIP) & ~is_of_version)
+
+
 def residuals(rows: pd.DataFrame) -> pd.DataFrame:
     """The judged ones of `rows`, with log(measured / predicted) and the share of the time that waits for the host."""
     kept = rows[is_judged(rows)]
@@ -57,8 +62,7 @@ def residuals(rows: pd.DataFrame) -> pd.DataFrame:
 
 def waiting(rows: pd.DataFrame) -> np.ndarray:
     """[N] which share of the predicted latency is waiting for the host, as predict/host.cpp joins the two."""
-    of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
-    host = np.asarray(rows.launches * rows.runtime.map(of_launch) / rows.pred)
+    host = np.asarray(rows.host_s / rows.pred)
     return np.asarray(1 - np.maximum(1 - host**HOST_NORM, 0) ** (1 / HOST_NORM))
 
 
@@ -117,8 +121,9 @@ def _off(rows: pd.DataFrame, centre: float, host_sd: float) -> np.ndarray:
 
 def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals:
     """Terms of measured devices. `rows`: families left out, which give the typical width and what intervals are centred
-    on, every family alike, and recipes of known ones, which the law by situation needs too."""
-    is_known = rows.situation.to_numpy() == KNOWN
+    on, every family alike, and those of known ones, which the law by situation needs too: recipes left out, and
+    versions of the framework, since a request does not say its own."""
+    is_known = ~rows.situation.isin(FAMILIES).to_numpy()
     of_new = rows[~is_known]
     weights = equal_weights(of_new.family.to_numpy())
     bias = weighted_quantile(of_new.log_ratio.to_numpy(), weights, 0.5)
@@ -130,7 +135,9 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
         "known_device": Term(width, f"measured: 80 % of {seen}, what the host explains taken off"),
     }
     law = situation.fit_law(rows, off, is_known).scaled(1 / width)
-    with_known = f" and {int(is_known.sum())} rows of known ones" if is_known.any() else ""
+    with_known = (
+        f" and {int(is_known.sum())} rows of known ones, recipes and versions left out" if is_known.any() else ""
+    )
     return Intervals({**kept, **terms}, law, f"measured: 80 % quantile by situation over {seen}{with_known}")
 
 
@@ -162,7 +169,7 @@ def intervals_of(rows: pd.DataFrame, host_effects: np.ndarray, kept: Mapping[str
     terms = dict(kept)
     if len(host_effects) > 1:
         terms |= host_terms(host_effects)
-    found = _measured_devices(rows[rows.situation.isin((*FAMILIES, KNOWN))], terms)
+    found = _measured_devices(rows[rows.situation.isin((*FAMILIES, KNOWN, VERSION)) & is_on_known_device(rows)], terms)
     chips = rows[rows.situation == CHIP]
     return _with_unknown_devices(found, chips) if (chips.what.value_counts() >= MIN_LEFT_OUT).any() else found
 
@@ -191,7 +198,7 @@ def read_rows(work: Path) -> pd.DataFrame:
             "make them"
         )
     rows = pd.concat(tables, ignore_index=True)
-    missing = [name for name in ("distance", "families") if name not in rows or rows[name].isna().any()]
+    missing = [name for name in ("host_s", "distance", "families") if name not in rows or rows[name].isna().any()]
     if missing:
         raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")
     return rows
@@ -199,9 +206,9 @@ def read_rows(work: Path) -> pd.DataFrame:
 
 def ensemble(rows: pd.DataFrame) -> pd.DataFrame:
     """One row for each that was predicted with several seeds: their geometric mean, as an ensemble answers."""
-    rows = rows.assign(pred=np.log(rows.pred))
-    mean = rows.groupby(["situation", "what", "id"]).pred.transform("mean")
-    return rows.assign(pred=np.exp(mean)).drop_duplicates(["situation", "what", "id"], ignore_index=True)
+    answers = np.log(rows[["pred", "host_s"]])
+    mean = answers.groupby([rows.situation, rows["what"], rows.id]).transform("mean")
+    return rows.assign(**np.exp(mean)).drop_duplicates(["situation", "what", "id"], ignore_index=True)
 
 
 def read_host_effects(work: Path) -> np.ndarray:

@@ -2,7 +2,9 @@
 
     compute = FLOPs / peak x exp(ic) x wave factor ^ a      memory = traffic past L2 / bandwidth x exp(ib)
     seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
+    host    = runtime's time for a launch x factor of hosts of such cards x sum of what the launched kinds take
 
+and the time in which the input travels to the device, where a row says that it does (predict/input_copy.cpp).
 LibTorch fits it end to end on whole calls (predictors/kernel_residual.cpp), C++ without torch answers with it
 (predict/kernel_residual.cpp). Effects of kinds of memory, chips, devices and versions of runtimes are drawn towards
 none; what was not measured has none.
@@ -45,6 +47,10 @@ OPERATOR_RECIPES = "op:"
 # tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do. Of the others, two versions on one
 # machine differ by as much (RTX 4090 compiled).
 PACED_BY_THE_HOST = ("eager",)
+# What the host takes for an operator there depends on its kind, a convolution or normalisation several times as long as
+# an addition: left out whole, FBNet's networks came out at half their time with one time for all kinds. One call of the
+# same library whatever the window and the groups:
+SAME_CALL = {"conv_1x1": "conv", "conv_grouped": "conv", "conv_depthwise": "conv"}
 
 # NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
 FIRST_CONTAINER_YEAR = 17
@@ -83,6 +89,7 @@ class Effects:
     versions: tuple[str, ...]  # "runtime|version"
     launches: tuple[str, ...]  # "chip|runtime", "device|runtime" where effects of chips are folded into devices
     hosts: tuple[str, ...]  # "source|device|runtime|version"
+    host_kinds: tuple[str, ...]  # kinds of kernels, those of one call once
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Effects:
@@ -94,7 +101,13 @@ class Effects:
             tuple(sorted(set(_versions(rows)[is_named]))),
             tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
             tuple(sorted(set(_hosts(rows)))),
+            tuple(kind for kind in KINDS if kind not in SAME_CALL),
         )
+
+    def host_kind_places(self) -> list[int]:
+        """For each kind of kernels its place in `host_kinds`."""
+        places = {kind: place for place, kind in enumerate(self.host_kinds)}
+        return [places[kind if kind in places else SAME_CALL[kind]] for kind in KINDS]
 
     def newest(self) -> dict[str, str]:
         """For each runtime its newest version."""
@@ -128,16 +141,24 @@ def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
     return np.asarray(values.map(place).fillna(0), dtype=np.int64)
 
 
+def _host_kinds(effects: Effects, table: KernelTable, is_floor: np.ndarray) -> np.ndarray:
+    """[K] none where the host takes the same for every launch, or where its time is known (`is_floor` [N])."""
+    kinds = 1 + np.array(effects.host_kind_places())
+    is_paced = np.asarray(table.rows.runtime.isin(PACED_BY_THE_HOST)) & ~is_floor
+    of_input = kinds[table.inputs[:, _KIND_COLUMNS].argmax(axis=1)]
+    return np.where(np.repeat(is_paced, np.diff(table.first_kernel)), of_input[table.input], 0)
+
+
 def _arrays(
     table: KernelTable,
     effects: Effects,
     version: pd.Series,
-    launch: np.ndarray,
     host: np.ndarray,
-    host_s: np.ndarray,
+    floor: np.ndarray,
 ) -> dict[str, Any]:
     """`table` as _predictors takes it."""
     rows = table.rows
+    is_floor = floor > 0  # which is no factor of launches
     names = (
         "compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
         "least_memory", "gap_scale",
@@ -150,6 +171,7 @@ def _arrays(
         "num_versions": len(effects.versions),
         "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
+        "num_host_kinds": len(effects.host_kinds),
         "inputs": table.inputs.astype(float),
         "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
         "first_kernel": table.first_kernel,
@@ -157,12 +179,14 @@ def _arrays(
         "count": table.count,
         **{name: table.term(name).astype(float) for name in names},
         **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
-        "host_s": host_s,
+        "host_kind": _host_kinds(effects, table, is_floor),
+        "host_s": np.where(is_floor, floor, table.launches_s),
+        "copy_s": table.copy_s,
         "device": _index(effects.devices, rows.device),
         "chip": _index(effects.chips, rows.chip),
         "version": _index(effects.versions, version),
-        "launch": launch,
-        "host": host,
+        "launch": np.where(is_floor, 0, _launches(effects, rows)),
+        "host": np.where(is_floor, 0, host),
     }
 
 
@@ -183,15 +207,19 @@ class KernelResidual:
         return tuple(measured)
 
     def predict(self, table: KernelTable, with_floors: bool = True) -> np.ndarray:
-        """[N] seconds as the predictor answers: by the newest version of the runtime, on such a host as others of the
-        chip stand in. With the host's floor where the table of a row shows it, unless `with_floors` is off."""
+        """[N] seconds, as answer()."""
+        return self.answer(table, with_floors)[0]
+
+    def answer(self, table: KernelTable, with_floors: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """[N] seconds as the predictor answers, and [N] those that the host takes: by the newest version of the
+        runtime, on such a host as others of the chip stand in. With the host's floor where the table of a row shows it,
+        unless `with_floors` is off."""
         newest = self.effects.newest()
         floor = table.floor_s if with_floors else np.zeros(table.size)
-        host_s = np.where(floor > 0, floor, table.launches_s)
         version = table.rows.runtime.map(lambda runtime: newest.get(runtime, ""))
-        launches = np.where(floor > 0, 0, _launches(self.effects, table.rows))
-        arrays = _arrays(table, self.effects, version, launches, np.zeros(table.size, dtype=np.int64), host_s)
-        return np.asarray(_torch.predictors_module().predict_kernel_residual(list(self.members), arrays))
+        arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
+        latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
+        return np.asarray(latency_s), np.asarray(host_s)
 
     def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         found = np.zeros((len(self.devices), 4))
@@ -230,6 +258,8 @@ class KernelResidual:
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
         places = list(self._launches().values())
         stored["launch_effects"] = np.stack([member["launch_effects"][places] for member in self.members])
+        kinds = self.effects.host_kind_places()
+        stored["host_kind_effects"] = np.stack([member["host_kind_effects"][kinds] for member in self.members])
         return stored
 
     def manifest(self) -> dict[str, Any]:
@@ -243,6 +273,7 @@ class KernelResidual:
             "device_effects": list(self.devices),
             "runtime_effects": sorted(self.effects.newest()),
             "launch_effects": list(self._launches()),
+            "host_kind_runtimes": list(PACED_BY_THE_HOST),
         }
 
 
@@ -268,12 +299,8 @@ def fit_member(
     table: KernelTable, effects: Effects, seed: int, done: Done | None = None, **changes: object
 ) -> dict[str, np.ndarray]:
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
-    floor = table.floor_s
-    # A floor is no factor of launches.
-    launches = np.where(floor > 0, 0, _launches(effects, table.rows))
-    hosts = np.where(floor > 0, 0, _index(effects.hosts, _hosts(table.rows)))
-    host_s = np.where(floor > 0, floor, table.launches_s)
-    arrays = _arrays(table, effects, _versions(table.rows), launches, hosts, host_s) | {
+    hosts = _index(effects.hosts, _hosts(table.rows))
+    arrays = _arrays(table, effects, _versions(table.rows), hosts, table.floor_s) | {
         "latency_s": table.latency_s,
         "weight": row_weights(table.rows),
     }
@@ -368,4 +395,5 @@ def load(path: Path) -> KernelResidual:
         members.append(values | {"chip_effects": np.zeros((0, 4)), "host_effects": np.zeros(0)})
     versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
     launches = tuple(manifest["launch_effects"])
-    return KernelResidual(tuple(members), Effects(tuple(manifest["device_effects"]), (), versions, launches, ()))
+    effects = Effects(tuple(manifest["device_effects"]), (), versions, launches, (), KINDS)
+    return KernelResidual(tuple(members), effects)

@@ -34,14 +34,14 @@ SHARD_ROWS = 4000
 
 # What a row's kernels depend on; rows that agree in these share one fused network.
 _NETWORK = ["recipe", "executed", "batch", "runtime", "precision", "layout"]
-_CALL = [*_NETWORK, "device", "partition"]
+_CALL = [*_NETWORK, "device", "partition", "input_on"]
 
 
 @dataclasses.dataclass(frozen=True)
 class KernelTable:
     """N measured calls, the K kernels that they ran, and the U different inputs of these. Seconds and bytes."""
 
-    rows: pd.DataFrame  # [N]: the rows' columns, launches, part, is_left_out, chip
+    rows: pd.DataFrame  # [N]: the rows' columns, launches, copy_s, part, is_left_out, chip
     first_kernel: np.ndarray  # [N + 1]: kernels of call n are first_kernel[n] to [n + 1]
     input: np.ndarray  # [K], index into U
     count: np.ndarray  # [K]
@@ -69,6 +69,16 @@ class KernelTable:
         """[N] the host's time where the row's table shows it, else 0."""
         return np.asarray(self.rows.host_floor_s, dtype=float)
 
+    @property
+    def copy_s(self) -> np.ndarray:
+        """[N] in which the input travels to the device, part of the measured time."""
+        return np.asarray(self.rows.copy_s, dtype=float)
+
+    def without_copies(self) -> KernelTable:
+        """The same calls as if their inputs had lain on the device."""
+        rows = self.rows.assign(value=self.latency_s - self.copy_s, copy_s=0.0)
+        return dataclasses.replace(self, rows=rows)
+
     def term(self, name: str) -> np.ndarray:
         """[K] one column of the terms."""
         return np.asarray(self.terms[:, TERMS.index(name)])
@@ -90,6 +100,7 @@ class KernelTable:
 @dataclasses.dataclass(frozen=True)
 class _Shard:
     launches: np.ndarray  # [n]; NaN where the network could not be lowered
+    copy_s: np.ndarray  # [n]
     num_kernels: np.ndarray  # [n]
     input: np.ndarray  # [k]
     count: np.ndarray  # [k]
@@ -108,6 +119,7 @@ def _unique_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
     launches, num_kernels = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.int64)
+    copy_s = np.zeros(len(rows))
     tables: list[_core.KernelTerms] = []
     errors: list[str] = []
     network: tuple[object, ...] | None = None
@@ -128,10 +140,12 @@ def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
             of_call[call] = _core.kernel_terms(fused, row.device, row.partition)
         tables.append(of_call[call])
         launches[index], num_kernels[index] = fused.num_launches, len(of_call[call].counts)
+        copy_s[index] = _core.input_copy_s(graph, row.device, row.input_on)
     columns = np.concatenate([table.columns for table in tables] or [np.empty((0, len(COLUMNS)))])
     inputs, place = _unique_rows(columns.astype(np.float32))
     return _Shard(
         launches,
+        copy_s,
         num_kernels,
         place,
         np.concatenate([table.counts for table in tables] or [np.empty(0)]),
@@ -182,8 +196,9 @@ def lower(
                 raise LatpredError(str(text))
             failed(str(text))
     launches = np.concatenate([shard.launches for shard in shards])
+    copy_s = np.concatenate([shard.copy_s for shard in shards])
     kept = ~np.isnan(launches)
-    rows = _with_splits(rows[kept].assign(launches=launches[kept]).reset_index(drop=True))
+    rows = _with_splits(rows[kept].assign(launches=launches[kept], copy_s=copy_s[kept]).reset_index(drop=True))
     offsets = np.cumsum([0] + [len(shard.inputs) for shard in shards])
     inputs, place = _unique_rows(np.concatenate([shard.inputs for shard in shards]))
     input_of = np.concatenate([shard.input + offset for shard, offset in zip(shards, offsets[:-1], strict=True)])

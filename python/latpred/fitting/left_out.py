@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 # What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
-ANSWERS = "pred, distance, families"
+ANSWERS = "pred, host_s, distance, families"
 
 WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
@@ -160,7 +160,8 @@ def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes:
     training, test = table.select(seen), table.select(asked)
     fitted = kernel_residual.fit(training, (seed,), **changes)
     write(part_file(work, "hosts", situation, part, seed), _hosts(fitted, training))
-    answers = test.rows.assign(pred=fitted.predict(test), **described(training, test))
+    latency_s, host_s = fitted.answer(test)
+    answers = test.rows.assign(pred=latency_s, host_s=host_s, **described(training, test))
     write(part_file(work, "rows", situation, part, seed), answers.drop(columns="protocol", errors="ignore"))
     return f"{situation} {part}, seed {seed}"
 

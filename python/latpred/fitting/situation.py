@@ -31,7 +31,7 @@ MANY_FAMILIES = 64  # measured on a device by a runtime: those of timm; from the
 
 BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 10**9)}
 # Situations are judged one by one, so that each counts alike however many rows it has: a family in one table and band
-# of batches is one unit. The promise is about new families: rows of known ones count half.
+# of batches is one unit for each situation. The promise is about new families: rows of known ones count half.
 KNOWN_FAMILY_WEIGHT = 0.5
 # A runtime has a width of its own, and a table a factor, as far as families show it: n of them by n / (n + this).
 SHRINKING_FAMILIES = 30
@@ -158,9 +158,9 @@ def _bands(batch: pd.Series) -> np.ndarray:
 
 
 def units(rows: pd.DataFrame, is_known_family: np.ndarray) -> np.ndarray:
-    """[N] weights: every family in a table and band of batches alike."""
+    """[N] weights: every family in a table and band of batches alike, in each situation."""
     table = rows.device + "|" + rows.runtime + "|" + rows.family
-    unit = table + "|" + _bands(rows.batch).astype(str) + "|" + is_known_family.astype(str)
+    unit = table + "|" + _bands(rows.batch).astype(str) + "|" + rows.situation
     return np.asarray(np.where(is_known_family, KNOWN_FAMILY_WEIGHT, 1.0) / unit.map(unit.value_counts()))
 
 
