@@ -54,10 +54,8 @@ def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, 
         if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]):
             return kept
     training, test = table.select(seen).without_copies(), table.select(asked)
-    copy_s = test.copy_s  # every one knows it
-    answers = test.rows[["id"]].assign(
-        **{name: BASELINES[name](training, test.without_copies()) + copy_s for name in names}
-    )
+    copy_s, test = test.copy_s, test.without_copies()  # which every one knows
+    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) + copy_s for name in names})
     left_out.write(path, answers)
     return answers
 

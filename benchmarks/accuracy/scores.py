@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from latpred.fitting import conformal
-from latpred.fitting.conformal import CHIP, FAMILIES, KNOWN, VERSION
+from latpred.fitting import conformal, ship
+from latpred.fitting.conformal import CHIP, FAMILIES, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
@@ -48,7 +48,7 @@ def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str,
     the families comes from the other parts, that of a chip or version from the others; of other situations from all
     these."""
     one = conformal.ensemble(rows)
-    seen = conformal.residuals(one[one.situation.isin((*FAMILIES, KNOWN, VERSION, CHIP))])
+    seen = conformal.residuals(one[one.situation.isin(ship.SITUATIONS)])
     apart = _groups_judged_apart(seen)
     asked = rows.assign(waiting=conformal.waiting(rows))
     group = _groups_judged_apart(rows)

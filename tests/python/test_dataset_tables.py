@@ -5,6 +5,7 @@ import json
 import math
 
 import pytest
+from example_networks import REPOSITORY
 from latpred import GraphBuilder, _core
 from latpred.datasets import (
     aiconfigurator,
@@ -22,7 +23,7 @@ from latpred.datasets import (
 from latpred.datasets.not_rebuilt import NOT_REBUILT
 from latpred.errors import InvalidArgumentError
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 
 def graph_of(text, batch=1):
@@ -213,6 +214,19 @@ def test_paddles_pages_repeat_one_another(tmp_path):
     stated = {row.recipe: sizes for row, *sizes in paddleclas.read_stated(tmp_path)}
     assert stated["timm:resnet50@224"] == [25.61, 4.11]
     assert stated["timm:efficientnet_b1@240"] == [7.86, None]  # counted at another size
+
+
+def test_paddles_earlier_list_copied_an_image_more_for_each_item():
+    rows = pd.read_parquet(REPOSITORY / "data" / "measurements" / "rows.parquet")
+    is_asked = (rows.source == paddleclas.SOURCE) & (rows.device == "V100-SXM2-16GB") & (rows.input == "3,224,224")
+    seconds = rows[is_asked].pivot_table(index="recipe", columns=["runtime_version", "batch"], values="value")
+    of_an_image = {name: (seconds[name][8] - seconds[name][1]) / 7 for name in seconds.columns.levels[0]}
+    more_ms = 1e3 * (of_an_image[paddleclas.EARLIER_VERSION] - of_an_image[paddleclas.LATER_VERSION]).dropna()
+    assert len(more_ms) == 74
+    assert more_ms.median() == pytest.approx(0.117, abs=5e-4)
+    copied = {"paddle:squeezenet1_1": 0.110, "timm:resnet50@224": 0.119, "timm:densenet121@224": 0.113}
+    for recipe_text, expected in copied.items():
+        assert more_ms[recipe_text] == pytest.approx(expected, abs=1e-3)
 
 
 def example(file, headings, **cells):

@@ -180,14 +180,12 @@ class KernelResidual : public Predictor {
   // Of the host's time for the launches: what it takes for their kinds, on average.
   [[nodiscard]] double kind_factor(const LatencyInput& input) const {
     if (std::ranges::find(host_kind_runtimes_, input.runtime.name) == host_kind_runtimes_.end()) return 1;
-    double launches = 0;
     double weighted = 0;
     for (const Kernel& kernel : input.kernels.rows) {
-      const auto repeat = static_cast<double>(kernel.repeat);
-      launches += repeat;
-      weighted += repeat * host_kind_factors_[static_cast<std::size_t>(kernel.kind)];
+      weighted += static_cast<double>(kernel.repeat) * host_kind_factors_[static_cast<std::size_t>(kernel.kind)];
     }
-    return launches > 0 ? weighted / launches : 1;
+    const std::int64_t launches = input.kernels.num_launches;
+    return launches > 0 ? weighted / static_cast<double>(launches) : 1;
   }
 
   // [K]; kernels with the same inputs share one run of the MLP.

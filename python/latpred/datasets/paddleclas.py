@@ -21,7 +21,7 @@ PROTOCOL = "mean of 2,000 calls after 100 to warm up, Paddle Inference with Tens
 # the earlier one has a median of 0.12 ms more for each further image, from SqueezeNet (0.11) to ResNet-50 (0.12) and
 # DenseNet-121 (0.11): its 602 KB at 5 to 5.5 GB/s. In the later one SqueezeNet 1.1 takes 0.10 ms for an image and
 # ReXNet 0.06, which leaves no room for a copy. These, which the earlier one does not have, take 0.12 and more, and so
-# do T4's, where the kernels of the smallest take 0.02:
+# do T4's, where the kernels of the smallest take 0.02 (tests/python/test_dataset_tables.py has the lists side by side):
 COPIED = ("MobileNetV1", "MobileNetV2", "MobileNetV3", "PPLCNet", "ShuffleNetV2")
 MILLISECOND = 1e-3
 IMAGE_SIZE = "224"  # where neither the row nor the name of the network says another
