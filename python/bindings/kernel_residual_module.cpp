@@ -47,6 +47,11 @@ class HeldRows {
     rows_.gap_scale = view<double>("gap_scale");
     rows_.memory_kind = view<std::int64_t>("memory_kind");
     rows_.host_kind = view<std::int64_t>("host_kind");
+    rows_.host_weight = view<double>("host_weight");
+    rows_.host_kind_sd = view<double>("host_kind_sd");
+    rows_.num_host_columns = integer("num_host_columns");
+    rows_.host_columns = view<double>("host_columns");
+    rows_.host_column_sd = view<double>("host_column_sd");
     rows_.host_s = view<double>("host_s");
     rows_.copy_s = view<double>("copy_s");
     rows_.device = view<std::int64_t>("device");
@@ -56,6 +61,7 @@ class HeldRows {
     rows_.host = view<std::int64_t>("host");
     if (arrays_.contains("latency_s")) rows_.latency_s = view<double>("latency_s");
     if (arrays_.contains("weight")) rows_.weight = view<double>("weight");
+    if (arrays_.contains("shows_host")) rows_.shows_host = view<std::int64_t>("shows_host");
   }
 
   [[nodiscard]] const KernelRows& rows() const { return rows_; }
@@ -127,7 +133,6 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("version_sd", &Options::version_sd)
       .def_readwrite("launch_sd", &Options::launch_sd)
       .def_readwrite("host_sd", &Options::host_sd)
-      .def_readwrite("host_kind_sd", &Options::host_kind_sd)
       .def_readwrite("kind_sd", &Options::kind_sd)
       .def_readwrite("memory_sd", &Options::memory_sd)
       .def_readwrite("seed", &Options::seed);

@@ -24,9 +24,10 @@ struct Calls {
   std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
   std::vector<double> least_compute_s, least_memory_s, gap_scale;
   std::vector<std::int64_t> units, library, memory_kind, host_kind;
-  std::vector<double> host_s, copy_s;
-  std::vector<std::int64_t> device, chip, version, launch, host;
+  std::vector<double> host_weight, host_columns, host_s, copy_s;
+  std::vector<std::int64_t> shows_host, device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
+  std::vector<double> host_kind_sd{1, 1}, host_column_sd{0.1};
 
   void add_input(double first, double second, std::int64_t kind) {
     inputs.insert(inputs.end(), {first, second});
@@ -48,10 +49,13 @@ struct Calls {
     gap_scale.push_back(1);
     memory_kind.push_back(0);
     host_kind.push_back(0);
+    host_weight.push_back(1);
   }
   void end_call(std::int64_t of_device = 0, double host_seconds = 0) {
     first_kernel.push_back(static_cast<std::int64_t>(input.size()));
+    host_columns.push_back(0);
     host_s.push_back(host_seconds);
+    shows_host.push_back(1);
     copy_s.push_back(0);
     device.push_back(of_device);
     for (auto* index : {&chip, &version, &launch, &host}) index->push_back(0);
@@ -78,12 +82,17 @@ struct Calls {
             .gap_scale = gap_scale,
             .memory_kind = memory_kind,
             .host_kind = host_kind,
+            .host_weight = host_weight,
             .num_devices = 2,
             .num_chips = 1,
             .num_versions = 1,
             .num_launches = 1,
             .num_hosts = 1,
             .num_host_kinds = 2,
+            .num_host_columns = 1,
+            .host_kind_sd = host_kind_sd,
+            .host_columns = host_columns,
+            .host_column_sd = host_column_sd,
             .host_s = host_s,
             .copy_s = copy_s,
             .device = device,
@@ -92,7 +101,8 @@ struct Calls {
             .launch = launch,
             .host = host,
             .latency_s = latency_s,
-            .weight = weight};
+            .weight = weight,
+            .shows_host = shows_host};
   }
 };
 
@@ -148,6 +158,7 @@ NamedArrays no_learning() {
           {"host_effects", zeros({1})},
           {"memory_effects", zeros({3})},
           {"host_kind_effects", zeros({2})},
+          {"host_column_effects", zeros({1})},
           {"l2", zeros({2})}};
 }
 
@@ -246,6 +257,35 @@ TEST(KernelResidualTrainer, TheHostTakesEachKindItsOwnTime) {
   const PredictedSeconds predicted = predict_kernel_residual({arrays}, calls.rows());
   EXPECT_NEAR(predicted.host_s.at(0), (3 * 5 + 1) / 4.0, 1e-12);
   EXPECT_NEAR(predicted.latency_s.at(0), predicted.host_s.at(0), 1e-6);
+
+  calls.host_weight = {1, 7};
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).host_s.at(0), (3 * 5 + 7) / 4.0, 1e-12);
+}
+
+TEST(KernelResidualTrainer, AHostIsQuickerByEachYear) {
+  Calls calls;
+  calls.add_input(0, 0, 0);
+  calls.add_kernel(0, 1e-9, 0);
+  calls.end_call(0, 1);
+  NamedArrays arrays = no_learning();
+  arrays.at("host_column_effects").values = {-0.1};
+  calls.host_columns[0] = -3;
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).host_s.at(0), std::exp(0.3), 1e-12);
+}
+
+TEST(KernelResidualTrainer, LearnsTheHostFromCallsThatShowIt) {
+  Calls calls = made_calls(200, 1);
+  for (std::size_t call = 0; call < calls.host_s.size(); ++call) {
+    calls.host_s[call] = calls.latency_s[call];
+    calls.host_columns[call] = 1;
+    calls.latency_s[call] *= 3;
+  }
+  const auto host_effect = [&] {
+    return fit_kernel_residual(calls.rows(), short_fit()).arrays.at("host_column_effects").values.at(0);
+  };
+  EXPECT_GT(host_effect(), 0.1);
+  calls.shows_host.assign(calls.shows_host.size(), 0);
+  EXPECT_EQ(host_effect(), 0);
 }
 
 TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {

@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
-from latpred import GraphBuilder, _core
-from latpred.datasets import recipe
+from latpred import _core
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.fitting import checkpoint, conformal, kernel_residual, kernel_terms, measurements, ship, situation
+from recipe_graphs import built
 
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
-
-
-def built(text, batch):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +87,7 @@ def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
 
 def test_the_newest_version_is_by_number_not_by_letter():
     versions = ("eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|v10.8.0", "tensorrt|22.06")
-    newest = kernel_residual.Effects((), (), versions, (), (), ()).newest()
+    newest = kernel_residual.Effects((), (), versions, (), ()).newest()
     assert newest == {"eager": "eager|torch 2.10.0", "kernel": "kernel|vllm 0.9", "tensorrt": "tensorrt|v10.8.0"}
 
 
@@ -152,3 +146,14 @@ def test_boards_of_a_measured_chip_have_its_effect(table):
     chip = fitted.members[0]["chip_effects"][fitted.effects.chips.index("GH100")]
     np.testing.assert_array_equal(effects["H100-NVL-94GB"], chip)
     assert not np.array_equal(effects["H100-SXM5-80GB"], chip)
+
+
+@pytest.mark.torch
+def test_hosts_of_cards_that_nobody_measured_follow_their_age(table):
+    fitted = quick_fit(table)
+    slope = fitted.members[0]["host_column_effects"][0]
+    assert slope != 0
+    effects = dict(zip(fitted.manifest()["launch_effects"], fitted.arrays()["launch_effects"][0], strict=True))
+    assert effects["B200-SXM-180GB|eager"] == pytest.approx(2 * slope)
+    of_chip = fitted.members[0]["launch_effects"][fitted.effects.launches.index("GV100|eager")]
+    assert effects["V100-PCIe-16GB|eager"] == pytest.approx(-5 * slope + of_chip)

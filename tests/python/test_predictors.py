@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from latpred import GraphBuilder, _core
-from latpred.datasets import recipe
+from latpred import _core
 from latpred.errors import CheckpointError
 from latpred.fitting import analytic, kernel_residual, kernel_terms, linear, measurements, roofline
+from recipe_graphs import built
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
@@ -25,12 +25,6 @@ def shipped(name):
 
 
 LOADED = {name: _core.load_predictor(name, shipped(name)) for name in NAMES}
-
-
-def built(text, batch):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
 
 
 def prepare(text, batch, runtime="eager", precision="default"):

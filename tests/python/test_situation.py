@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from latpred import GraphBuilder, _core
-from latpred.datasets import recipe
+from latpred import _core
 from latpred.fitting import checkpoint, conformal, kernel_terms, measurements, ship, situation
 from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import FLAT, Law
+from recipe_graphs import built
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
@@ -98,12 +98,6 @@ def test_cover_leaves_nobody_far():
     assert len(kept) < 250
     assert situation.distance(points, kept).max() <= 0.2 + 1e-3 * math.sqrt(5)
     np.testing.assert_allclose(situation.distance(kept, kept), 0)
-
-
-def built(text, batch):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
 
 
 def test_cpp_answers_with_the_width_of_the_law(tmp_path):

@@ -55,6 +55,15 @@ void check_numbers(std::string_view what, std::span<const double> values, std::i
   }
 }
 
+void check_finite(std::string_view what, std::span<const double> values, std::int64_t expected) {
+  check_size(what, values.size(), expected);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      throw InvalidArgumentError(concat(what, " must be finite, got ", values[i], " at ", i));
+    }
+  }
+}
+
 }  // namespace
 
 void check(const KernelRows& rows) {
@@ -87,6 +96,10 @@ void check(const KernelRows& rows) {
   check_numbers("gap_scale", rows.gap_scale, num_kernels, true);
   check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
   check_indices("host_kind", rows.host_kind, rows.num_host_kinds + 1, num_kernels);
+  check_numbers("host_weight", rows.host_weight, num_kernels, true);
+  check_numbers("host_kind_sd", rows.host_kind_sd, rows.num_host_kinds, true);
+  check_finite("host_columns", rows.host_columns, num_rows * rows.num_host_columns);
+  check_numbers("host_column_sd", rows.host_column_sd, rows.num_host_columns, true);
   check_numbers("host_s", rows.host_s, num_rows, false);
   check_numbers("copy_s", rows.copy_s, num_rows, false);
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
@@ -95,6 +108,7 @@ void check(const KernelRows& rows) {
   check_indices("launch", rows.launch, rows.num_launches + 1, num_rows);
   check_indices("host", rows.host, rows.num_hosts + 1, num_rows);
   if (rows.latency_s.empty() && rows.weight.empty()) return;
+  check_indices("shows_host", rows.shows_host, 2, num_rows);
   check_numbers("latency_s", rows.latency_s, num_rows, true);
   check_numbers("weight", rows.weight, num_rows, false);
 }
@@ -150,18 +164,20 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
     }
     input.push_back(found);
   }
-  std::vector<double> inputs;
   std::vector<std::int64_t> kinds;
-  inputs.reserve(used.size() * static_cast<std::size_t>(rows.num_columns));
-  for (const std::int64_t original : used) {
-    const auto values = rows.inputs.subspan(static_cast<std::size_t>(original * rows.num_columns),
-                                            static_cast<std::size_t>(rows.num_columns));
-    inputs.insert(inputs.end(), values.begin(), values.end());
-    kinds.push_back(rows.input_kind[static_cast<std::size_t>(original)]);
-  }
+  for (const std::int64_t original : used) kinds.push_back(rows.input_kind[static_cast<std::size_t>(original)]);
+  const auto lines = [type](std::span<const double> matrix, std::int64_t width, std::span<const std::int64_t> places) {
+    std::vector<double> result;
+    result.reserve(places.size() * static_cast<std::size_t>(width));
+    for (const std::int64_t index : places) {
+      const auto line = matrix.subspan(static_cast<std::size_t>(index * width), static_cast<std::size_t>(width));
+      result.insert(result.end(), line.begin(), line.end());
+    }
+    return to_tensor(result, type).view({static_cast<std::int64_t>(places.size()), width});
+  };
 
   KernelBatch batch;
-  batch.inputs = to_tensor(inputs, type).view({static_cast<std::int64_t>(used.size()), rows.num_columns});
+  batch.inputs = lines(rows.inputs, rows.num_columns, used);
   batch.input_kind = to_tensor(kinds);
   batch.input = to_tensor(input);
   batch.row = to_tensor(row);
@@ -179,13 +195,16 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
   batch.log_gap_scale = of_kernels(rows.gap_scale, std::log);
   batch.memory_kind = indices_of_kernels(rows.memory_kind);
   batch.host_kind = indices_of_kernels(rows.host_kind);
+  batch.host_weight = of_kernels(rows.host_weight, same);
   batch.log_host = numbers_of_calls(rows.host_s, log_s);
+  batch.host_columns = lines(rows.host_columns, rows.num_host_columns, which);
   batch.log_copy = numbers_of_calls(rows.copy_s, log_s);
   batch.device = of_calls(rows.device);
   batch.chip = of_calls(rows.chip);
   batch.version = of_calls(rows.version);
   batch.launch = of_calls(rows.launch);
   batch.host = of_calls(rows.host);
+  if (!rows.shows_host.empty()) batch.shows_host = of_calls(rows.shows_host).eq(1);
   if (!rows.latency_s.empty()) batch.log_latency = numbers_of_calls(rows.latency_s, log_s);
   if (!rows.weight.empty()) batch.weight = numbers_of_calls(rows.weight, same);
   return batch;

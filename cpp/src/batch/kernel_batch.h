@@ -30,14 +30,17 @@ struct KernelBatch {
   at::Tensor log_gap_scale;
   at::Tensor memory_kind;  // [k], 0: none
   at::Tensor host_kind;    // [k], 0: none
+  at::Tensor host_weight;  // [k]
 
-  at::Tensor log_host;  // [B]
-  at::Tensor log_copy;  // [B]
-  at::Tensor device;    // [B]
+  at::Tensor log_host;      // [B]
+  at::Tensor host_columns;  // [B, H]
+  at::Tensor log_copy;      // [B]
+  at::Tensor device;        // [B]
   at::Tensor chip;
   at::Tensor version;
   at::Tensor launch;
   at::Tensor host;
+  at::Tensor shows_host;   // [B] booleans; undefined where nothing is learnt
   at::Tensor log_latency;  // [B]; undefined where none was measured
   at::Tensor weight;       // likewise
 };

@@ -31,6 +31,7 @@ struct KernelRows {
   std::span<const double> gap_scale;
   std::span<const std::int64_t> memory_kind;
   std::span<const std::int64_t> host_kind;  // what the host launches, where it takes an operator's own time
+  std::span<const double> host_weight;      // what is known of that time beforehand, over the runtime's for a launch
 
   std::int64_t num_devices = 0;  // none not counted, as below
   std::int64_t num_chips = 0;
@@ -38,6 +39,10 @@ struct KernelRows {
   std::int64_t num_launches = 0;  // pairs of a chip and a runtime
   std::int64_t num_hosts = 0;
   std::int64_t num_host_kinds = 0;
+  std::int64_t num_host_columns = 0;       // H
+  std::span<const double> host_kind_sd;    // [num_host_kinds] prior deviation of the time from the weight, log scale
+  std::span<const double> host_columns;    // [N, H], row-major: what is known of a host, such as the age of its device
+  std::span<const double> host_column_sd;  // [H] prior deviation of what one unit changes, log scale
   // [N]
   std::span<const double> host_s;  // the host's time for all launches
   std::span<const double> copy_s;  // in which the input travels to the device, before anything runs
@@ -46,8 +51,9 @@ struct KernelRows {
   std::span<const std::int64_t> version;
   std::span<const std::int64_t> launch;
   std::span<const std::int64_t> host;
-  std::span<const double> latency_s;  // measured; empty where only a prediction is wanted
-  std::span<const double> weight;     // likewise
+  std::span<const double> latency_s;         // measured; empty where only a prediction is wanted
+  std::span<const double> weight;            // likewise
+  std::span<const std::int64_t> shows_host;  // likewise; 0: the host's time is learnt from other calls alone
 
   [[nodiscard]] std::int64_t num_rows() const { return static_cast<std::int64_t>(first_kernel.size()) - 1; }
   [[nodiscard]] std::int64_t num_inputs() const { return static_cast<std::int64_t>(input_kind.size()); }

@@ -73,6 +73,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   host_effects_ = register_parameter("host_effects", torch::zeros({sizes.num_hosts}));
   memory_effects_ = register_parameter("memory_effects", torch::zeros({kNumMemoryKinds}));
   host_kind_effects_ = register_parameter("host_kind_effects", torch::zeros({sizes.num_host_kinds}));
+  host_column_effects_ = register_parameter("host_column_effects", torch::zeros({sizes.num_host_columns}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
 }
 
@@ -96,7 +97,8 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
   return {values + kind_bias_.index_select(0, batch.input_kind) + base_,
           pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device),
           pick(version_effects_, batch.version),
-          pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host),
+          pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host) +
+              (batch.host_columns * host_column_effects_).sum(1),
           pick(memory_effects_, batch.memory_kind),
           l2_,
           pick(host_kind_effects_, batch.host_kind)};
@@ -130,8 +132,9 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
     return at::zeros({batch.log_host.size(0)}, of_kernels.options()).index_add(0, batch.row, of_kernels);
   };
   const at::Tensor launches = sum_by_call(batch.count);
-  const at::Tensor weighted_launches = sum_by_call(batch.count * learnt.launch.exp());
-  const at::Tensor log_host = batch.log_host + (weighted_launches / launches).log() + learnt.host;
+  const at::Tensor weighted_launches = sum_by_call(batch.count * batch.host_weight * learnt.launch.exp());
+  at::Tensor log_host = batch.log_host + (weighted_launches / launches).log() + learnt.host;
+  if (batch.shows_host.defined()) log_host = at::where(batch.shows_host, log_host, log_host.detach());
   const at::Tensor log_call = join(sum_by_call(kernel_s * batch.count).log(), log_host);
   return {at::logaddexp(log_call, batch.log_copy), log_host};
 }
@@ -143,7 +146,8 @@ at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) con
          half_squares(device_effects_.select(1, 3), priors.gap_sd) + half_squares(version_effects_, priors.version_sd) +
          half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
          half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd) +
-         half_squares(host_kind_effects_, priors.host_kind_sd);
+         half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
+         half_squares(host_column_effects_ / priors.host_column_sd, 1);
 }
 
 at::Tensor KernelResidual::weight_penalty() const {

@@ -19,6 +19,7 @@ struct KernelResidualSizes {
   std::int64_t num_launches = 0;
   std::int64_t num_hosts = 0;
   std::int64_t num_host_kinds = 0;
+  std::int64_t num_host_columns = 0;
   std::vector<std::int64_t> hidden;
 };
 
@@ -30,9 +31,10 @@ struct KernelResidualPriors {
   double version_sd = 0;
   double launch_sd = 0;
   double host_sd = 0;  // of one host beside those of its chip and runtime
-  double host_kind_sd = 0;
   double kind_sd = 0;
-  double memory_sd = 0;  // of a kind of memory
+  double memory_sd = 0;       // of a kind of memory
+  at::Tensor host_kind_sd;    // [host kinds]
+  at::Tensor host_column_sd;  // [H]
 };
 
 // Seconds of each kernel from its physics and learnt inverse efficiencies, summed over a call and joined with the
@@ -53,7 +55,7 @@ class KernelResidual : public torch::nn::Module {
     at::Tensor host;     // [B]
     at::Tensor memory;   // [k]: of the kind of memory
     at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
-    at::Tensor launch;   // [k]: log of the host's time for one launch of this kind, over the runtime's
+    at::Tensor launch;   // [k]: log of the host's time for one launch of this kind, over what is known of it
   };
   [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
   struct LogSeconds {
@@ -72,19 +74,20 @@ class KernelResidual : public torch::nn::Module {
     at::Tensor bias;
   };
   std::vector<Layer> layers_;
-  at::Tensor input_mean_;         // [F]
-  at::Tensor input_deviation_;    // [F]
-  at::Tensor output_bounds_;      // [4]
-  at::Tensor base_;               // [4]
-  at::Tensor kind_bias_;          // [kinds, 4]
-  at::Tensor chip_effects_;       // [chips, 4]
-  at::Tensor device_effects_;     // [devices, 4]
-  at::Tensor version_effects_;    // [versions, 3]
-  at::Tensor launch_effects_;     // [launches] of a chip and runtime
-  at::Tensor host_effects_;       // [hosts]
-  at::Tensor memory_effects_;     // [memory kinds]
-  at::Tensor host_kind_effects_;  // [host kinds]
-  at::Tensor l2_;                 // [2]
+  at::Tensor input_mean_;           // [F]
+  at::Tensor input_deviation_;      // [F]
+  at::Tensor output_bounds_;        // [4]
+  at::Tensor base_;                 // [4]
+  at::Tensor kind_bias_;            // [kinds, 4]
+  at::Tensor chip_effects_;         // [chips, 4]
+  at::Tensor device_effects_;       // [devices, 4]
+  at::Tensor version_effects_;      // [versions, 3]
+  at::Tensor launch_effects_;       // [launches] of a chip and runtime
+  at::Tensor host_effects_;         // [hosts]
+  at::Tensor memory_effects_;       // [memory kinds]
+  at::Tensor host_kind_effects_;    // [host kinds]
+  at::Tensor host_column_effects_;  // [H]
+  at::Tensor l2_;                   // [2]
 };
 
 }  // namespace latpred

@@ -40,7 +40,6 @@ void check_options(const KernelResidualOptions& options) {
       {"version_sd", options.version_sd},
       {"launch_sd", options.launch_sd},
       {"host_sd", options.host_sd},
-      {"host_kind_sd", options.host_kind_sd},
       {"kind_sd", options.kind_sd},
       {"memory_sd", options.memory_sd},
   };
@@ -49,8 +48,8 @@ void check_options(const KernelResidualOptions& options) {
 }
 
 KernelResidualSizes sizes_of(const KernelRows& rows, std::vector<std::int64_t> hidden) {
-  return {rows.num_columns,  rows.num_kinds, rows.num_chips,      rows.num_devices, rows.num_versions,
-          rows.num_launches, rows.num_hosts, rows.num_host_kinds, std::move(hidden)};
+  return {rows.num_columns,  rows.num_kinds, rows.num_chips,      rows.num_devices,      rows.num_versions,
+          rows.num_launches, rows.num_hosts, rows.num_host_kinds, rows.num_host_columns, std::move(hidden)};
 }
 
 std::vector<std::int64_t> first_rows(std::int64_t begin, std::int64_t end) {
@@ -124,9 +123,19 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   KernelResidual module(sizes_of(rows, options.hidden), generator);
   module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
-  const KernelResidualPriors priors{options.chip_sd,      options.device_sd, options.gap_sd,
-                                    options.version_sd,   options.launch_sd, options.host_sd,
-                                    options.host_kind_sd, options.kind_sd,   options.memory_sd};
+  const auto tensor_of = [](std::span<const double> values) {
+    return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat);
+  };
+  const KernelResidualPriors priors{options.chip_sd,
+                                    options.device_sd,
+                                    options.gap_sd,
+                                    options.version_sd,
+                                    options.launch_sd,
+                                    options.host_sd,
+                                    options.kind_sd,
+                                    options.memory_sd,
+                                    tensor_of(rows.host_kind_sd),
+                                    tensor_of(rows.host_column_sd)};
   const double mean_weight =
       std::accumulate(rows.weight.begin(), rows.weight.end(), 0.0) / static_cast<double>(rows.num_rows());
   check_positive("the mean weight", mean_weight);

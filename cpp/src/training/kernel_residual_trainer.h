@@ -23,9 +23,8 @@ struct KernelResidualOptions {
   double device_sd = 0.1;      // of one board beside its chip
   double gap_sd = 0.3;
   double version_sd = 0.03;  // narrow: hardly a device was measured with several, so it cannot be told from theirs
-  double launch_sd = 0.5;
-  double host_sd = 0.5;     // of one host beside those of its chip and runtime
-  double host_kind_sd = 1;  // of what the host launches: a convolution takes it several times an addition's time
+  double launch_sd = 0.3;
+  double host_sd = 0.3;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;
   double memory_sd = 0.2;  // of a kind of memory, which its chips share
   std::uint64_t seed = 0;

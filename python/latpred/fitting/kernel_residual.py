@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.fitting import checkpoint, situation
+from latpred.fitting import checkpoint, host_calls, situation
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 from latpred.fitting.measurements import ARITHMETICS, CLEAR_OF_FLOOR
 from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
@@ -42,15 +42,17 @@ OPERATOR_WEIGHT = 0.06
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
 OPERATOR_RECIPES = "op:"
+# A call shows what its host takes where the roofline of its kernels takes less than this share of it (the networks of
+# timm take 33 % and more at their batches), or the runtime's time for its launches more than that. Elsewhere the host
+# would be fitted to what the kernels leave over.
+IDLE_SHARE = 0.2
+HOST_SHARE = 0.5
 
 # Runtimes whose launches take what the host's processor makes of them, which is slower where old cards stand: eager
 # tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do. Of the others, two versions on one
-# machine differ by as much (RTX 4090 compiled).
+# machine differ by as much (RTX 4090 compiled). There it takes for each kind of operator its own time (host_calls.py):
+# left out whole, FBNet's networks came out at half their time with one for all kinds.
 PACED_BY_THE_HOST = ("eager",)
-# What the host takes for an operator there depends on its kind, a convolution or normalisation several times as long as
-# an addition: left out whole, FBNet's networks came out at half their time with one time for all kinds. One call of the
-# same library whatever the window and the groups:
-SAME_CALL = {"conv_1x1": "conv", "conv_grouped": "conv", "conv_depthwise": "conv"}
 
 # NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
 FIRST_CONTAINER_YEAR = 17
@@ -89,7 +91,6 @@ class Effects:
     versions: tuple[str, ...]  # "runtime|version"
     launches: tuple[str, ...]  # "chip|runtime", "device|runtime" where effects of chips are folded into devices
     hosts: tuple[str, ...]  # "source|device|runtime|version"
-    host_kinds: tuple[str, ...]  # kinds of kernels, those of one call once
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Effects:
@@ -100,14 +101,8 @@ class Effects:
             tuple(sorted(set(rows.chip))),
             tuple(sorted(set(_versions(rows)[is_named]))),
             tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
-            tuple(sorted(set(_hosts(rows)))),
-            tuple(kind for kind in KINDS if kind not in SAME_CALL),
+            tuple(sorted(set(hosts(rows)))),
         )
-
-    def host_kind_places(self) -> list[int]:
-        """For each kind of kernels its place in `host_kinds`."""
-        places = {kind: place for place, kind in enumerate(self.host_kinds)}
-        return [places[kind if kind in places else SAME_CALL[kind]] for kind in KINDS]
 
     def newest(self) -> dict[str, str]:
         """For each runtime its newest version."""
@@ -132,7 +127,8 @@ def _launches(effects: Effects, rows: pd.DataFrame) -> np.ndarray:
     return np.where(of_device > 0, of_device, of_chip)
 
 
-def _hosts(rows: pd.DataFrame) -> pd.Series:
+def hosts(rows: pd.DataFrame) -> pd.Series:
+    """[N] what was timed on one machine by one version, as far as its table tells."""
     return rows.source + "|" + rows.device + "|" + _versions(rows)
 
 
@@ -141,12 +137,30 @@ def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
     return np.asarray(values.map(place).fillna(0), dtype=np.int64)
 
 
-def _host_kinds(effects: Effects, table: KernelTable, is_floor: np.ndarray) -> np.ndarray:
-    """[K] none where the host takes the same for every launch, or where its time is known (`is_floor` [N])."""
-    kinds = 1 + np.array(effects.host_kind_places())
-    is_paced = np.asarray(table.rows.runtime.isin(PACED_BY_THE_HOST)) & ~is_floor
-    of_input = kinds[table.inputs[:, _KIND_COLUMNS].argmax(axis=1)]
-    return np.where(np.repeat(is_paced, np.diff(table.first_kernel)), of_input[table.input], 0)
+def waits_for_host(table: KernelTable) -> np.ndarray:
+    """[N] measured calls in which the device is idle for long, or launching may take most of the time."""
+    moved_s = (table.term("activation_bytes") + table.term("weight_bytes")) / table.term("bandwidth")
+    kernel_s = np.maximum(table.term("compute"), moved_s) * table.count
+    roofline_s = np.bincount(np.repeat(np.arange(table.size), np.diff(table.first_kernel)), kernel_s, table.size)
+    is_short = (roofline_s < IDLE_SHARE * table.latency_s) | (table.launches_s >= HOST_SHARE * table.latency_s)
+    return np.asarray((table.floor_s == 0) & is_short)
+
+
+def _host(table: KernelTable, floor: np.ndarray) -> dict[str, Any]:
+    """What is known of the host: nothing of kinds and ages where a launch takes it the same, or where its time is
+    measured (`floor` [N])."""
+    is_paced = np.asarray(table.rows.runtime.isin(PACED_BY_THE_HOST)) & (floor == 0)
+    num_kernels = np.diff(table.first_kernel)
+    kind = host_calls.places()[table.inputs[:, _KIND_COLUMNS].argmax(axis=1)][table.input]
+    return {
+        "num_host_kinds": len(host_calls.kinds()),
+        "host_kind": np.where(np.repeat(is_paced, num_kernels), 1 + kind, 0),
+        "host_weight": np.where(np.repeat(is_paced, num_kernels), host_calls.weights()[kind], 1.0),
+        "host_kind_sd": np.full(len(host_calls.kinds()), host_calls.KIND_SD),
+        "num_host_columns": len(host_calls.COLUMN_SD),
+        "host_columns": np.where(is_paced[:, None], host_calls.columns(table.rows), 0.0),
+        "host_column_sd": np.array(host_calls.COLUMN_SD),
+    }
 
 
 def _arrays(
@@ -171,7 +185,6 @@ def _arrays(
         "num_versions": len(effects.versions),
         "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
-        "num_host_kinds": len(effects.host_kinds),
         "inputs": table.inputs.astype(float),
         "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
         "first_kernel": table.first_kernel,
@@ -179,7 +192,7 @@ def _arrays(
         "count": table.count,
         **{name: table.term(name).astype(float) for name in names},
         **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
-        "host_kind": _host_kinds(effects, table, is_floor),
+        **_host(table, floor),
         "host_s": np.where(is_floor, floor, table.launches_s),
         "copy_s": table.copy_s,
         "device": _index(effects.devices, rows.device),
@@ -221,6 +234,13 @@ class KernelResidual:
         latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
         return np.asarray(latency_s), np.asarray(host_s)
 
+    def log_host_factors(self, table: KernelTable) -> np.ndarray:
+        """[N] of the machine that each call was timed on, over what is known of machines with such a card."""
+        effects = {name: np.mean([member[name] for member in self.members], axis=0) for name in self.members[0]}
+        of_chip = np.concatenate([[0], effects["launch_effects"]])[_launches(self.effects, table.rows)]
+        of_host = np.concatenate([[0], effects["host_effects"]])[_index(self.effects.hosts, hosts(table.rows))]
+        return np.asarray(of_chip + of_host)
+
     def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         found = np.zeros((len(self.devices), 4))
         for place, device in enumerate(self.devices):
@@ -231,18 +251,20 @@ class KernelResidual:
                 found[place] += member["device_effects"][self.effects.devices.index(device)]
         return found
 
-    def _launches(self) -> dict[str, int]:
-        """The place of an effect by "device|runtime", of all boards of a chip."""
+    def _launch_names(self) -> list[str]:
+        """ "device|runtime" of all that have a host."""
+        return [f"{device.name}|{name}" for device in _core.devices() if device.is_gpu for name in PACED_BY_THE_HOST]
+
+    def _launch_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
+        """[launches] of all boards of a chip, and by the age of the card."""
         places = {name: place for place, name in enumerate(self.effects.launches)}
-        runtimes = sorted({name.partition("|")[2] for name in places})
-        found = {}
-        for device in self.devices:
-            for runtime in runtimes:
-                of_chip = places.get(f"{_chip_of().get(device, device)}|{runtime}")
-                place = places.get(f"{device}|{runtime}", of_chip)
-                if place is not None:
-                    found[f"{device}|{runtime}"] = place
-        return found
+        found = []
+        for name in self._launch_names():
+            device, _, runtime = name.partition("|")
+            place = places.get(name, places.get(f"{_chip_of().get(device, device)}|{runtime}"))
+            of_chip = 0.0 if place is None else member["launch_effects"][place]
+            found.append(of_chip + member["host_column_effects"][0] * host_calls.age(device))
+        return np.array(found)
 
     def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         newest = self.effects.newest()
@@ -256,10 +278,8 @@ class KernelResidual:
         stored["memory_effects"] = np.stack([member["memory_effects"] for member in self.members])
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
-        places = list(self._launches().values())
-        stored["launch_effects"] = np.stack([member["launch_effects"][places] for member in self.members])
-        kinds = self.effects.host_kind_places()
-        stored["host_kind_effects"] = np.stack([member["host_kind_effects"][kinds] for member in self.members])
+        stored["launch_effects"] = np.stack([self._launch_effects(member) for member in self.members])
+        stored["host_kind_effects"] = np.stack([_host_kinds(member) for member in self.members])
         return stored
 
     def manifest(self) -> dict[str, Any]:
@@ -272,9 +292,15 @@ class KernelResidual:
             "memory_kinds": _core.memory_kinds(),
             "device_effects": list(self.devices),
             "runtime_effects": sorted(self.effects.newest()),
-            "launch_effects": list(self._launches()),
+            "launch_effects": self._launch_names(),
             "host_kind_runtimes": list(PACED_BY_THE_HOST),
         }
+
+
+def _host_kinds(member: dict[str, np.ndarray]) -> np.ndarray:
+    """[kinds of kernels] what an operator takes the host, over the runtime's time for a launch."""
+    known = member["host_column_effects"][1] + np.log(host_calls.weights())
+    return np.asarray((member["host_kind_effects"] + known)[host_calls.places()])
 
 
 @cache
@@ -299,10 +325,12 @@ def fit_member(
     table: KernelTable, effects: Effects, seed: int, done: Done | None = None, **changes: object
 ) -> dict[str, np.ndarray]:
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
-    hosts = _index(effects.hosts, _hosts(table.rows))
-    arrays = _arrays(table, effects, _versions(table.rows), hosts, table.floor_s) | {
+    of_hosts = _index(effects.hosts, hosts(table.rows))
+    shows_host = waits_for_host(table) | ~table.rows.runtime.isin(PACED_BY_THE_HOST)
+    arrays = _arrays(table, effects, _versions(table.rows), of_hosts, table.floor_s) | {
         "latency_s": table.latency_s,
         "weight": row_weights(table.rows),
+        "shows_host": np.asarray(shows_host, dtype=np.int64),
     }
     report = None if done is None else lambda epoch, loss: done(seed, epoch, loss)
     fitted, _ = _torch.predictors_module().fit_kernel_residual(arrays, options(seed, **changes), report)
@@ -392,8 +420,16 @@ def load(path: Path) -> KernelResidual:
     members = []
     for member in range(manifest["members"]):
         values = {renamed.get(name, name): array[member] for name, array in arrays.items() if name != SIGNATURES}
-        members.append(values | {"chip_effects": np.zeros((0, 4)), "host_effects": np.zeros(0)})
+        of_kinds = np.zeros(len(host_calls.kinds()))
+        of_kinds[host_calls.places()] = values["host_kind_effects"]
+        folded = {
+            "chip_effects": np.zeros((0, 4)),
+            "host_effects": np.zeros(0),
+            "host_column_effects": np.zeros(len(host_calls.COLUMN_SD)),
+            "host_kind_effects": of_kinds - np.log(host_calls.weights()),
+        }
+        members.append(values | folded)
     versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
     launches = tuple(manifest["launch_effects"])
-    effects = Effects(tuple(manifest["device_effects"]), (), versions, launches, (), KINDS)
+    effects = Effects(tuple(manifest["device_effects"]), (), versions, launches, ())
     return KernelResidual(tuple(members), effects)

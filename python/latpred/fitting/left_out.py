@@ -33,8 +33,6 @@ CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104",
 FAMILIES = ("anb", "nb201", "fbnet", "ofa", "bert")
 TIMM_SOURCE = "pytorch-image-models"
 ONE_RECIPE_IN = 10  # of known families
-# A network's host shows where launching takes this share of its latency.
-HOST_SHARE = 0.5
 
 Masks = Callable[[pd.DataFrame, str], np.ndarray]
 
@@ -139,17 +137,10 @@ def load(folder: Path) -> KernelTable:
 
 
 def _hosts(fitted: kernel_residual.KernelResidual, training: KernelTable) -> pd.DataFrame:
-    waits = (training.floor_s == 0) & (training.launches_s >= HOST_SHARE * training.latency_s)
-    rows = training.rows[waits]
-    names = pd.Series(kernel_residual._hosts(rows)).value_counts()
-    hosts = fitted.effects.hosts
-    return pd.DataFrame(
-        {
-            "host": hosts,
-            "runtime": [host.split("|")[2] for host in hosts],
-            "host_rows": [int(names.get(host, 0)) for host in hosts],
-            "log_factor": np.mean([member["host_effects"] for member in fitted.members], axis=0),
-        }
+    waiting = training.select(kernel_residual.waits_for_host(training))
+    found = waiting.rows.assign(log_factor=fitted.log_host_factors(waiting), host=kernel_residual.hosts(waiting.rows))
+    return found.groupby(["host", "runtime"], as_index=False).agg(
+        host_rows=("log_factor", "size"), log_factor=("log_factor", "first")
     )
 
 
