@@ -6,7 +6,7 @@ import math
 
 import pytest
 from example_networks import REPOSITORY
-from latpred import GraphBuilder, _core
+from latpred import _core
 from latpred.datasets import (
     aiconfigurator,
     deep_learning_examples,
@@ -22,14 +22,9 @@ from latpred.datasets import (
 )
 from latpred.datasets.not_rebuilt import NOT_REBUILT
 from latpred.errors import InvalidArgumentError
+from recipe_graphs import built
 
 pd = pytest.importorskip("pandas")
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
 
 
 def write(path, text):
@@ -39,7 +34,7 @@ def write(path, text):
 
 def test_attention_multiplies_queries_with_keys_and_scores_with_values():
     text = "op:attention?heads=8&kv_heads=2&seq=16&head_size=4&causal=1&dtype=bfloat16"
-    graph = graph_of(text, batch=3)
+    graph = built(text, batch=3)
     assert graph.macs == 2 * 3 * 8 * 16 * 16 * 4
     assert [tensor.shape for tensor in graph.inputs] == [(3, 8, 16, 4), (3, 2, 16, 4), (3, 2, 16, 4)]
 
@@ -91,13 +86,13 @@ FIRST_OFA_RECIPE = (
 
 
 def test_fbnet_c_is_the_published_network():
-    graph = graph_of(FBNET_C)
+    graph = built(FBNET_C)
     assert graph.num_parameters == 5_572_200
     assert graph.macs == 384_960_160
 
 
 def test_grouped_blocks_of_fbnet_shuffle_their_channels():
-    plain, grouped = (graph_of(f"fbnet:cifar100?ops={','.join([block] + ['8'] * 21)}") for block in "01")
+    plain, grouped = (built(f"fbnet:cifar100?ops={','.join([block] + ['8'] * 21)}") for block in "01")
     assert grouped.operators["transpose"] == 1
     assert "transpose" not in plain.operators
     assert plain.num_parameters - grouped.num_parameters == 2 * (16 * 16) // 2  # two 1x1 convolutions, halved
@@ -105,13 +100,13 @@ def test_grouped_blocks_of_fbnet_shuffle_their_channels():
 
 def test_what_is_no_network_of_fbnets_space_is_refused():
     with pytest.raises(InvalidArgumentError, match="names 1 blocks; expected 22"):
-        graph_of("fbnet:cifar100?ops=1")
+        built("fbnet:cifar100?ops=1")
     with pytest.raises(InvalidArgumentError, match="unknown form 'cifar'; valid: cifar100, imagenet"):
-        graph_of("fbnet:cifar?ops=1")
+        built("fbnet:cifar?ops=1")
 
 
 def test_networks_of_once_for_all_are_those_of_its_own_code():
-    graph = graph_of(FIRST_OFA_RECIPE)
+    graph = built(FIRST_OFA_RECIPE)
     assert graph.macs == 305_047_776
     # Hard swishes and sigmoids hold a three and a six here, each a stored number.
     assert graph.num_parameters - 2 * graph.operators["clip"] == 6_132_040
@@ -185,7 +180,7 @@ PADDLE = [
     ],
 )
 def test_paddles_own_networks_have_the_sizes_that_its_pages_state(text, parameters_m, multiply_adds_m):
-    graph = graph_of(text)
+    graph = built(text)
     of_norms = sum(math.prod(node.outputs[0].shape) for node in graph.nodes if node.operator == "batch_norm")
     assert (graph.num_parameters + graph.num_statistics) / 1e6 == pytest.approx(parameters_m, abs=0.006)
     assert (graph.macs + 2 * of_norms) / 1e6 == pytest.approx(multiply_adds_m, rel=0.009)
@@ -193,7 +188,7 @@ def test_paddles_own_networks_have_the_sizes_that_its_pages_state(text, paramete
 
 def test_unknown_networks_of_paddle_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown network; valid: mobilenetv1, mobilenetv2"):
-        graph_of("paddle:alexnet")
+        built("paddle:alexnet")
 
 
 def test_paddles_pages_repeat_one_another(tmp_path):
@@ -279,7 +274,7 @@ def test_examples_give_throughput_and_what_the_device_computed(tmp_path):
         (large, "T4", "eager", "fp16", "nchw", 8, 0.148),
         (distilled, "T4", "tensorrt", "fp16", "nchw", 8, 0.016),
     ]
-    assert graph_of(distilled).num_parameters < graph_of("bert:base?seq=384").num_parameters
+    assert built(distilled).num_parameters < built("bert:base?seq=384").num_parameters
 
 
 MLPERF = """version,division,submitter,system,benchmark,scenario,accelerator,n_accel,framework,result,samples_per_s,\

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from latpred import GraphBuilder
 from latpred.datasets import (
     accel_nasbench,
     help_tables,
@@ -19,6 +18,7 @@ from latpred.datasets import (
 )
 from latpred.errors import InvalidArgumentError
 from latpred.fitting import measurements, split
+from recipe_graphs import built
 
 pytest.importorskip("pandas")
 
@@ -38,12 +38,6 @@ ROW = rows.Row(
 )
 
 
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
-
-
 def test_recipe_text_round_trip():
     text = "anb:mbconv?e=6,1&size=256"
     assert str(recipe.parse(text)) == text
@@ -58,11 +52,11 @@ def test_what_is_no_recipe_is_refused(text):
 
 def test_unknown_names_in_recipes_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown operator; valid: gemm, bmm"):
-        graph_of("op:gemn?n=8&k=4")
+        built("op:gemn?n=8&k=4")
     with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb, nb201, fbnet"):
-        graph_of("timm:resnet50")
+        built("timm:resnet50")
     with pytest.raises(InvalidArgumentError, match="lacks 'k'; it has n"):
-        graph_of("op:gemm?n=8")
+        built("op:gemm?n=8")
 
 
 @pytest.mark.parametrize(
@@ -79,12 +73,12 @@ def test_unknown_names_in_recipes_are_refused():
     ],
 )
 def test_operators_have_the_macs_that_their_sizes_say(text, batch, macs):
-    assert graph_of(text, batch).macs == macs
+    assert built(text, batch).macs == macs
 
 
 def test_a_scalar_operand_is_not_read_as_a_tensor():
-    two = graph_of("op:add?h=4096", 64).nodes[0]
-    one = graph_of("op:add?h=4096&scalar=1", 64).nodes[0]
+    two = built("op:add?h=4096", 64).nodes[0]
+    one = built("op:add?h=4096&scalar=1", 64).nodes[0]
     assert two.bytes_in == 2 * one.bytes_in
 
 
@@ -94,12 +88,12 @@ FIRST_MILLIONS = 2.50116
 
 
 def test_networks_have_the_parameters_that_the_table_states():
-    assert graph_of(FIRST).num_parameters == round(FIRST_MILLIONS * 1e6)
+    assert built(FIRST).num_parameters == round(FIRST_MILLIONS * 1e6)
 
 
 def test_squeeze_and_excitation_adds_its_two_convolutions():
-    without = graph_of(FIRST.replace("l=1,2,3,3,2,2,2", "l=1,2,3,3,2,2,1"))
-    with_one = graph_of(
+    without = built(FIRST.replace("l=1,2,3,3,2,2,2", "l=1,2,3,3,2,2,1"))
+    with_one = built(
         FIRST.replace("l=1,2,3,3,2,2,2", "l=1,2,3,3,2,2,1").replace("se=0,0,0,0,0,0,0", "se=0,0,0,0,0,0,1")
     )
     width, squeezed = 192, 192 // accel_nasbench.SQUEEZE  # the last block: expansion 1, one layer
@@ -143,7 +137,7 @@ LARGEST_CELL = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0
 
 
 def test_the_largest_cell_is_that_of_the_benchmark():
-    graph = graph_of(str(nasbench201.recipe_of(LARGEST_CELL)))
+    graph = built(str(nasbench201.recipe_of(LARGEST_CELL)))
     assert round(graph.macs / 1e6, 2) == 220.12
     # Sums start from a stored zero here: one for each of three nodes in fifteen cells.
     assert graph.num_parameters - 45 == 1_531_546
@@ -151,15 +145,15 @@ def test_the_largest_cell_is_that_of_the_benchmark():
 
 def test_every_operator_of_a_cell_is_built():
     cell = "|none~0|+|skip_connect~0|nor_conv_1x1~1|+|avg_pool_3x3~0|none~1|nor_conv_3x3~2|"
-    operators = graph_of(str(nasbench201.recipe_of(cell)), batch=4).operators
+    operators = built(str(nasbench201.recipe_of(cell)), batch=4).operators
     assert operators["average_pool"] == 15 + 2
     assert operators["conv"] == 1 + 2 * 15 + 2 * 3
 
 
 def test_bert_has_the_published_sizes():
     # 12 layers of 768: 85,054,464 in the layers; words, segments, 128 positions and a norm; two outputs.
-    assert graph_of("bert:base?seq=128").num_parameters == 85_054_464 + (30522 + 2 + 128 + 2) * 768 + 2 * 769
-    assert graph_of("bert:large?seq=8", batch=2).macs == 2 * graph_of("bert:large?seq=8").macs
+    assert built("bert:base?seq=128").num_parameters == 85_054_464 + (30522 + 2 + 128 + 2) * 768 + 2 * 769
+    assert built("bert:large?seq=8", batch=2).macs == 2 * built("bert:large?seq=8").macs
 
 
 def write(path, text):

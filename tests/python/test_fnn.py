@@ -8,22 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from latpred import GraphBuilder
-from latpred.datasets import fnn, recipe
+from latpred.datasets import fnn
 from latpred.errors import InvalidArgumentError
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
+from recipe_graphs import built
 
 
 def test_recipe_builds_linear_layers_with_relu_between():
-    graph = graph_of("fnn:16-128-1")
+    graph = built("fnn:16-128-1")
     assert [node.operator for node in graph.nodes] == ["linear", "relu", "linear"]
     assert graph.num_parameters == 17 * 128 + 129
     assert graph.outputs[0].shape == (1, 1)
-    assert graph_of("fnn:16-128-1", 4).macs == 4 * (16 * 128 + 128)
+    assert built("fnn:16-128-1", 4).macs == 4 * (16 * 128 + 128)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +55,7 @@ def test_parts_are_eight_to_one_to_one_and_fixed():
 @settings(max_examples=30, deadline=None)
 @given(widths=st.lists(st.integers(1, 300), min_size=2, max_size=16))
 def test_a_recipe_comes_back_from_its_graph(widths):
-    found = fnn.from_graph(graph_of(fnn.recipe_of(widths)))
+    found = fnn.from_graph(built(fnn.recipe_of(widths)))
     assert found == fnn.FeedForward(tuple(widths))
 
 
@@ -142,7 +137,7 @@ def test_arrays_of_nets():
     assert nets.lengths.tolist() == [3, 4]
     assert nets.attributes[0].tolist() == [[0, 0, 16], [1, 17 * 128, 128], [1, 129, 1], [0, 0, 0], [0, 0, 0]]
     assert nets.units[1].tolist() == [2, 3, 4, 5, 0]
-    assert nets.weight_bytes()[0] == graph_of("fnn:16-128-1").weight_bytes
+    assert nets.weight_bytes()[0] == built("fnn:16-128-1").weight_bytes
     assert nets.select(np.array([1])).lengths.tolist() == [4]
     with pytest.raises(InvalidArgumentError, match="has 4 nodes, at most 3"):
         fnn.encode([(2, 3, 4, 5)], max_nodes=3)

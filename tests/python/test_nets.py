@@ -6,18 +6,13 @@ import itertools
 import numpy as np
 import pytest
 from latpred import GraphBuilder
-from latpred.datasets import cnn, fnn, measured_nets, nets, recipe
+from latpred.datasets import cnn, fnn, measured_nets, nets
 from latpred.datasets.plain_graph import PlainGraph, from_graph
 from latpred.errors import InvalidArgumentError
 from measured_nets_maker import CONDITIONS, by_law
+from recipe_graphs import built
 
 BOTH = frozenset({"fnn", "cnn"})
-
-
-def graph_of(text):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build()
 
 
 def by_hand(layers, shape=(3, 8, 8)):
@@ -34,7 +29,7 @@ def conv(net, x, units_in=3, units=4, bias=True, window=3, **attributes):
 
 @pytest.mark.parametrize("text", ["fnn:16-128-1", "cnn:3-8-16-4?size=10"])
 def test_arrays_count_as_the_graph_does(text):
-    graph, found = graph_of(text), nets.encode_recipes([text])
+    graph, found = built(text), nets.encode_recipes([text])
     assert found.macs.sum() == graph.macs
     assert found.weights.sum() == graph.num_parameters
     assert found.weight_bytes()[0] == graph.weight_bytes
@@ -99,7 +94,7 @@ def test_a_file_of_cnns_is_small_and_comes_back(tmp_path):
 
 @pytest.mark.parametrize("text", ["fnn:16-128-1", "cnn:3-8-16-4?size=10"])
 def test_a_graph_is_read_as_the_net_that_it_is(text):
-    found = from_graph(graph_of(text))
+    found = from_graph(built(text))
     assert found.notes == ()
     assert (
         nets.encode([(found.units, found.size)]).attributes.tolist() == nets.encode_recipes([text]).attributes.tolist()

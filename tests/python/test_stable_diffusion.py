@@ -1,16 +1,9 @@
 """Stable Diffusion from its published configuration, and the table that times it."""
 
 import pytest
-from latpred import GraphBuilder
-from latpred.datasets import lambda_diffusers, recipe, stable_diffusion, unified
+from latpred.datasets import lambda_diffusers, stable_diffusion, unified
 from latpred.errors import InvalidArgumentError
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
-
+from recipe_graphs import built
 
 # Published: of the UNet alone; of the text encoder; of the autoencoder 83,653,863 with its encoder.
 PARAMETERS = {
@@ -23,38 +16,38 @@ PARAMETERS = {
 @pytest.mark.parametrize("part", PARAMETERS)
 @pytest.mark.parametrize("attention", stable_diffusion.ATTENTIONS)
 def test_parts_have_the_published_parameters(part, attention):
-    graph = graph_of(f"sd:{part}?attention={attention}")
+    graph = built(f"sd:{part}?attention={attention}")
     assert graph.num_parameters == PARAMETERS[part]
-    assert graph_of(f"sd:{part}?attention={attention}", 8).macs == 8 * graph.macs
+    assert built(f"sd:{part}?attention={attention}", 8).macs == 8 * graph.macs
 
 
 def test_both_kinds_of_attention_multiply_alike():
-    fused, products = (graph_of(f"sd:unet?attention={name}") for name in stable_diffusion.ATTENTIONS)
+    fused, products = (built(f"sd:unet?attention={name}") for name in stable_diffusion.ATTENTIONS)
     assert fused.macs == products.macs
     # Sixteen blocks of two attentions each.
     assert fused.operators["scaled_dot_product_attention"] == products.operators["softmax"] == 32
 
 
 def test_the_output_has_the_sizes_of_an_image():
-    assert graph_of("sd:unet", 2).outputs[0].shape == (2, 4, 64, 64)
-    assert graph_of("sd:vae_decoder?size=256", 2).outputs[0].shape == (2, 3, 256, 256)
+    assert built("sd:unet", 2).outputs[0].shape == (2, 4, 64, 64)
+    assert built("sd:vae_decoder?size=256", 2).outputs[0].shape == (2, 3, 256, 256)
 
 
 def test_a_pipeline_is_its_parts():
-    unet, decoder, text = (graph_of(f"sd:{part}").macs for part in ("unet", "vae_decoder", "text_encoder"))
-    pipeline = graph_of("sd:pipeline?calls=3", 4)
+    unet, decoder, text = (built(f"sd:{part}").macs for part in ("unet", "vae_decoder", "text_encoder"))
+    pipeline = built("sd:pipeline?calls=3", 4)
     assert pipeline.macs == 4 * (2 * text + 3 * 2 * unet + decoder)
     assert pipeline.num_parameters == sum(PARAMETERS.values())
-    sliced = graph_of("sd:pipeline?calls=3&slices=4", 4)
+    sliced = built("sd:pipeline?calls=3&slices=4", 4)
     assert (sliced.macs, sliced.num_parameters) == (pipeline.macs, pipeline.num_parameters)
     assert sliced.outputs[0].shape == pipeline.outputs[0].shape == (4, 3, 512, 512)
 
 
 def test_unknown_parts_and_attentions_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown part; valid: unet, vae_decoder"):
-        graph_of("sd:encoder")
+        built("sd:encoder")
     with pytest.raises(InvalidArgumentError, match="attention is 'flash'; valid: fused, products"):
-        graph_of("sd:unet?attention=flash")
+        built("sd:unet?attention=flash")
 
 
 LINES = """device,precision,autocast,xformers,runtime,n_samples,latency,memory,

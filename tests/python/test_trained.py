@@ -6,10 +6,11 @@ import json
 import latpred
 import pytest
 from latpred import GraphBuilder, _core
-from latpred.datasets import fnn, recipe
+from latpred.datasets import fnn
 from latpred.errors import InvalidArgumentError
 from latpred.training import learner, use
 from measured_nets_maker import CONDITIONS, by_law
+from recipe_graphs import built
 
 pytest.importorskip("pyarrow")
 
@@ -29,16 +30,10 @@ def here():
     return by_law(COUNT, conditions=conditions)
 
 
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
-
-
 def test_a_trained_predictor_answers_for_this_machine(here, tmp_path):
     path = tmp_path / "roofline.safetensors"
     found = latpred.train("cache_roofline", dataset=here, out=path, progress=False)
-    graph = graph_of("fnn:16-1024-2048-1")
+    graph = built("fnn:16-1024-2048-1")
     p = latpred.predict(graph=graph, device="cpu", predictor=path)
     assert p.latency_s == found.predict_nets(fnn.encode([(16, 1024, 2048, 1)]))[0]
     low, high = p.intervals["latency_ms"]
@@ -56,7 +51,7 @@ def test_a_trained_predictor_answers_for_this_machine(here, tmp_path):
 def test_predict_many_asks_it_too(here, tmp_path):
     path = tmp_path / "roofline.safetensors"
     latpred.train("cache_roofline", dataset=here, out=path, progress=False)
-    graphs = [graph_of("fnn:16-1024-1"), graph_of("fnn:8-8-8")]
+    graphs = [built("fnn:16-1024-1"), built("fnn:8-8-8")]
     table = latpred.predict_many(graphs, devices=["cpu", "Xeon Gold 6240"], predictor=path)
     alone = [latpred.predict(graph=graph, device="cpu", predictor=path).latency_s for graph in graphs]
     assert [p.latency_s for p in table] == [alone[0], alone[0], alone[1], alone[1]]
@@ -68,7 +63,7 @@ def test_what_was_not_measured_is_said_and_widens_the_interval(measured, here, t
     latpred.train("cache_roofline", dataset=measured, out=tmp_path / "other.safetensors", progress=False)
 
     def answer(text, file="here.safetensors"):
-        return latpred.predict(graph=graph_of(text), device="cpu", predictor=tmp_path / file)
+        return latpred.predict(graph=built(text), device="cpu", predictor=tmp_path / file)
 
     def width(p):
         return p.intervals["latency_ms"][1] / p.latency_ms
@@ -84,7 +79,7 @@ def test_what_was_not_measured_is_said_and_widens_the_interval(measured, here, t
         assert width(p) > 1.5 * width(near)
     with pytest.raises(InvalidArgumentError, match="strict: outside what the predictor was fitted on: 12 nodes"):
         latpred.predict(
-            graph=graph_of("fnn:" + "-".join(["64"] * 12)),
+            graph=built("fnn:" + "-".join(["64"] * 12)),
             device="cpu",
             predictor=tmp_path / "here.safetensors",
             strict=True,
@@ -105,7 +100,7 @@ def test_small_differences_from_measured_nets_are_noted(here, tmp_path):
 def test_what_is_out_of_scope_is_refused(here, tmp_path):
     path = tmp_path / "roofline.safetensors"
     latpred.train("cache_roofline", dataset=here, out=path, progress=False)
-    graph = graph_of("fnn:16-1024-1")
+    graph = built("fnn:16-1024-1")
     for words, match in (
         ({"device": "A100"}, "'A100' is a GPU"),
         ({"batch": 2}, "was trained at batch 1, the graph has batch 2"),
@@ -129,4 +124,4 @@ def test_predictors_are_listed_and_an_untrained_one_says_how(here, monkeypatch, 
     assert len(names) == len(set(names))
     monkeypatch.setattr(use, "shipped", lambda name: tmp_path / name)
     with pytest.raises(InvalidArgumentError, match=r"comes without a checkpoint.*train\('linear_widths'"):
-        latpred.predict(graph=graph_of("fnn:16-1024-1"), device="cpu", predictor="linear_widths")
+        latpred.predict(graph=built("fnn:16-1024-1"), device="cpu", predictor="linear_widths")

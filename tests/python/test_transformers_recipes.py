@@ -1,15 +1,10 @@
 """Transformers that recipes name: built here, and recorded from the transformers package."""
 
 import pytest
-from latpred import GraphBuilder, _core
+from latpred import _core
 from latpred.datasets import recipe
 from latpred.errors import InvalidArgumentError
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
+from recipe_graphs import built
 
 
 @pytest.mark.parametrize("attention", ["fused", "products"])
@@ -23,15 +18,15 @@ def graph_of(text, batch=1):
     ],
 )
 def test_built_networks_have_the_published_parameters(text, parameters, attention):
-    graph = graph_of(f"{text}&attention={attention}")
+    graph = built(f"{text}&attention={attention}")
     assert graph.num_parameters == parameters
-    assert graph.macs == graph_of(text).macs
-    assert graph_of(f"{text}&attention={attention}", 8).macs == 8 * graph.macs
+    assert graph.macs == built(text).macs
+    assert built(f"{text}&attention={attention}", 8).macs == 8 * graph.macs
 
 
 @pytest.mark.parametrize(("batch", "copies"), [(1, 1), (2, 4)])
 def test_products_run_as_many_kernels_as_pytorch_does(batch, copies):
-    fused, products = (graph_of(f"vit:base16?size=224&attention={name}", batch) for name in ("fused", "products"))
+    fused, products = (built(f"vit:base16?size=224&attention={name}", batch) for name in ("fused", "products"))
     launches = [_core.fuse(graph, "eager", "fp16").num_launches for graph in (fused, products)]
     # Two products, the scale and the softmax for the one kernel; the result is put in order, and, where there are
     # several images, so are the three operands.
@@ -40,9 +35,9 @@ def test_products_run_as_many_kernels_as_pytorch_does(batch, copies):
 
 def test_unknown_sizes_and_attentions_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown size; valid: base16, large16"):
-        graph_of("vit:huge14?size=224")
+        built("vit:huge14?size=224")
     with pytest.raises(InvalidArgumentError, match="attention is 'flash'; valid: fused, products"):
-        graph_of("bert:base?seq=8&attention=flash")
+        built("bert:base?seq=8&attention=flash")
 
 
 def recorded(text, batch, recorded_at=None):
@@ -79,8 +74,8 @@ def test_recorded_networks_have_the_published_parameters_and_any_batch(text, par
 
 def test_recorded_and_built_networks_multiply_alike():
     pytest.importorskip("transformers")
-    assert recorded("hf:vit", 3).macs == graph_of("vit:base16?size=224", 3).macs
-    whole = graph_of("llm:llama2-7b?seq=32").macs
+    assert recorded("hf:vit", 3).macs == built("vit:base16?size=224", 3).macs
+    whole = built("llm:llama2-7b?seq=32").macs
     words = 31 * 32000 * 4096  # transformers' gives numbers for every token, ours for the last
     assert recorded("hf:llama?layers=32&seq=32", 1).macs == pytest.approx(whole + words, rel=1e-6)
 
