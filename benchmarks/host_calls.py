@@ -4,25 +4,29 @@
 python benchmarks/host_calls.py [--rounds 25]
 
 Tensors of a few numbers, so that next to nothing is computed; modules where networks have modules; one thread. A kind
-whose CPU kernel computes for long even then (GELU, depth-wise convolutions) is shown by another of its kind. On a busy
-machine all kinds take longer alike: read their ratios.
+whose CPU kernel computes for long even then (GELU, depth-wise convolutions) is shown by another of its kind. All kinds
+run in turn, so that a busy machine takes longer for all of them alike: read their ratios. Beside them stands what the
+shipped predictor has made of such a start.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from latpred import _core
-from latpred.fitting import host_calls
+from latpred.fitting import checkpoint, host_calls, ship
+from latpred.fitting.kernel_terms import KINDS
+from speed.common import paired
 from torch import nn
 from torch.nn import functional
 
 CHANNELS = 8
 CALLS = 300  # timed together
+UNMEASURED = "B200-SXM-180GB"
 
 
 def calls() -> dict[str, Callable[[], torch.Tensor]]:
@@ -56,18 +60,22 @@ def calls() -> dict[str, Callable[[], torch.Tensor]]:
     }
 
 
-def median_s(call: Callable[[], object], rounds: int) -> tuple[float, float]:
-    """Median seconds of one call and the spread of the middle half of the rounds over it."""
-    for _ in range(CALLS):
-        call()
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
+def together(call: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
         for _ in range(CALLS):
             call()
-        seconds.append((time.perf_counter() - start) / CALLS)
-    low, middle, high = statistics.quantiles(seconds, n=4)
-    return middle, (high - low) / middle
+
+    return run
+
+
+def fitted() -> tuple[dict[str, float], float]:
+    """Seconds of a launch by kind that the shipped predictor takes in machines with cards of REFERENCE_YEAR, and the
+    share by which a year changes them, shown by a card that nobody measured."""
+    manifest, arrays = checkpoint.read(ship.checkpoint_path("kernel_residual"))
+    of_launch_s = _core.runtime("eager").host_s_per_launch
+    seconds = of_launch_s * np.exp(arrays["host_kind_effects"].mean(0))
+    effect = arrays["launch_effects"].mean(0)[manifest["launch_effects"].index(f"{UNMEASURED}|eager")]
+    return dict(zip(KINDS, seconds, strict=True)), float(np.expm1(effect / host_calls.age(UNMEASURED)))
 
 
 @torch.inference_mode()
@@ -77,11 +85,15 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
 
-    measured = {kind: median_s(call, arguments.rounds) for kind, call in calls().items()}
-    print(f"torch {torch.__version__} on {_core.host_facts().model_name}")
-    print(f"{'kind':14} {'us':>6} {'spread':>7} {'fit takes':>10}")
-    for kind, (seconds, spread) in measured.items():
-        print(f"{kind:14} {seconds * 1e6:6.1f} {spread:6.0%} {host_calls.CALL_S[kind] * 1e6:10.1f}")
+    seconds = paired({kind: together(call) for kind, call in calls().items()}, arguments.rounds)
+    of_kind, by_year = fitted()
+    print(f"torch {torch.__version__} on {_core.host_facts().model_name}, microseconds")
+    print(f"{'kind':14} {'here':>6} {'fit starts at':>14} {'with a launch':>14} {'fitted':>7}")
+    for kind, values in seconds.items():
+        here, known = statistics.median(values) / CALLS, host_calls.CALL_S[kind]
+        row = [1e6 * value for value in (here, known, known + host_calls.LAUNCH_S, of_kind[kind])]
+        print("{:14} {:6.1f} {:14.1f} {:14.1f} {:7.1f}".format(kind, *row))
+    print(f"fitted for hosts of cards of {host_calls.REFERENCE_YEAR}; a year changes that by {by_year:+.0%}")
 
 
 if __name__ == "__main__":

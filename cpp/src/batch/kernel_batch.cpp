@@ -4,6 +4,7 @@
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -46,21 +47,16 @@ void check_indices(std::string_view what, std::span<const std::int64_t> values, 
   }
 }
 
-void check_numbers(std::string_view what, std::span<const double> values, std::int64_t expected, bool positive) {
-  check_size(what, values.size(), expected);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(static_cast<float>(values[i])) && (positive ? values[i] > 0 : values[i] >= 0)) continue;
-    throw InvalidArgumentError(
-        concat(what, " must be finite and ", positive ? "> 0" : ">= 0", ", got ", values[i], " at ", i));
-  }
-}
+enum class Sign { any, not_negative, positive };
 
-void check_finite(std::string_view what, std::span<const double> values, std::int64_t expected) {
+void check_numbers(std::string_view what, std::span<const double> values, std::int64_t expected, Sign sign) {
+  static constexpr std::array<std::string_view, 3> kConditions{"", " and >= 0", " and > 0"};
   check_size(what, values.size(), expected);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      throw InvalidArgumentError(concat(what, " must be finite, got ", values[i], " at ", i));
-    }
+    const bool has_sign = sign == Sign::any || values[i] > 0 || (sign == Sign::not_negative && values[i] == 0);
+    if (std::isfinite(static_cast<float>(values[i])) && has_sign) continue;
+    throw InvalidArgumentError(
+        concat(what, " must be finite", kConditions[static_cast<std::size_t>(sign)], ", got ", values[i], " at ", i));
   }
 }
 
@@ -84,24 +80,24 @@ void check(const KernelRows& rows) {
   check_indices("input", rows.input, rows.num_inputs(), num_kernels);
   check_indices("units", rows.units, kNumUnits, num_kernels);
   check_indices("library", rows.library, kNumLibraries, num_kernels);
-  check_numbers("count", rows.count, num_kernels, true);
-  check_numbers("compute_s", rows.compute_s, num_kernels, false);
-  check_numbers("wave_factor", rows.wave_factor, num_kernels, true);
-  check_numbers("activation_bytes", rows.activation_bytes, num_kernels, false);
-  check_numbers("weight_bytes", rows.weight_bytes, num_kernels, false);
-  check_numbers("bandwidth_bytes_per_s", rows.bandwidth_bytes_per_s, num_kernels, true);
-  check_numbers("l2_bytes", rows.l2_bytes, num_kernels, true);
-  check_numbers("least_compute_s", rows.least_compute_s, num_kernels, false);
-  check_numbers("least_memory_s", rows.least_memory_s, num_kernels, false);
-  check_numbers("gap_scale", rows.gap_scale, num_kernels, true);
+  check_numbers("count", rows.count, num_kernels, Sign::positive);
+  check_numbers("compute_s", rows.compute_s, num_kernels, Sign::not_negative);
+  check_numbers("wave_factor", rows.wave_factor, num_kernels, Sign::positive);
+  check_numbers("activation_bytes", rows.activation_bytes, num_kernels, Sign::not_negative);
+  check_numbers("weight_bytes", rows.weight_bytes, num_kernels, Sign::not_negative);
+  check_numbers("bandwidth_bytes_per_s", rows.bandwidth_bytes_per_s, num_kernels, Sign::positive);
+  check_numbers("l2_bytes", rows.l2_bytes, num_kernels, Sign::positive);
+  check_numbers("least_compute_s", rows.least_compute_s, num_kernels, Sign::not_negative);
+  check_numbers("least_memory_s", rows.least_memory_s, num_kernels, Sign::not_negative);
+  check_numbers("gap_scale", rows.gap_scale, num_kernels, Sign::positive);
   check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
   check_indices("host_kind", rows.host_kind, rows.num_host_kinds + 1, num_kernels);
-  check_numbers("host_weight", rows.host_weight, num_kernels, true);
-  check_numbers("host_kind_sd", rows.host_kind_sd, rows.num_host_kinds, true);
-  check_finite("host_columns", rows.host_columns, num_rows * rows.num_host_columns);
-  check_numbers("host_column_sd", rows.host_column_sd, rows.num_host_columns, true);
-  check_numbers("host_s", rows.host_s, num_rows, false);
-  check_numbers("copy_s", rows.copy_s, num_rows, false);
+  check_numbers("host_weight", rows.host_weight, num_kernels, Sign::positive);
+  check_numbers("host_kind_sd", rows.host_kind_sd, rows.num_host_kinds, Sign::positive);
+  check_numbers("host_columns", rows.host_columns, num_rows * rows.num_host_columns, Sign::any);
+  check_numbers("host_column_sd", rows.host_column_sd, rows.num_host_columns, Sign::positive);
+  check_numbers("host_s", rows.host_s, num_rows, Sign::not_negative);
+  check_numbers("copy_s", rows.copy_s, num_rows, Sign::not_negative);
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
   check_indices("chip", rows.chip, rows.num_chips + 1, num_rows);
   check_indices("version", rows.version, rows.num_versions + 1, num_rows);
@@ -109,8 +105,8 @@ void check(const KernelRows& rows) {
   check_indices("host", rows.host, rows.num_hosts + 1, num_rows);
   if (rows.latency_s.empty() && rows.weight.empty()) return;
   check_indices("shows_host", rows.shows_host, 2, num_rows);
-  check_numbers("latency_s", rows.latency_s, num_rows, true);
-  check_numbers("weight", rows.weight, num_rows, false);
+  check_numbers("latency_s", rows.latency_s, num_rows, Sign::positive);
+  check_numbers("weight", rows.weight, num_rows, Sign::not_negative);
 }
 
 KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which, at::ScalarType type) {

@@ -37,9 +37,8 @@ REFERENCE_YEAR = 2022
 
 
 def age(device: str) -> float:
-    """Years by which cards of its architecture are newer than those of REFERENCE_YEAR, which it counts as where the
-    architecture is not in YEARS."""
-    return float(YEARS.get(_core.device(device).architecture, REFERENCE_YEAR) - REFERENCE_YEAR)
+    """Years by which GPUs of its architecture are newer than those of REFERENCE_YEAR."""
+    return float(YEARS[_core.device(device).architecture] - REFERENCE_YEAR)
 
 
 def kinds() -> list[str]:
@@ -61,5 +60,5 @@ def columns(rows: pd.DataFrame) -> np.ndarray:
 
 def weights() -> np.ndarray:
     """[kinds] what a launch takes over the runtime's own time for one; a kind not measured counts as binary."""
-    of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}["eager"]
-    return np.array([(CALL_S.get(kind, CALL_S["binary"]) + LAUNCH_S) / of_launch for kind in kinds()])
+    of_launch_s = _core.runtime("eager").host_s_per_launch
+    return np.array([(CALL_S.get(kind, CALL_S["binary"]) + LAUNCH_S) / of_launch_s for kind in kinds()])

@@ -83,6 +83,11 @@ class KernelTable:
         """[K] one column of the terms."""
         return np.asarray(self.terms[:, TERMS.index(name)])
 
+    def roofline_s(self) -> np.ndarray:
+        """[K] peak or bandwidth, whichever takes longer, repeats included."""
+        moved_s = (self.term("activation_bytes") + self.term("weight_bytes")) / self.term("bandwidth")
+        return np.asarray(np.maximum(self.term("compute"), moved_s) * self.count)
+
     def select(self, mask: np.ndarray) -> KernelTable:
         """The calls where `mask` [N] holds, with their kernels."""
         counts = np.diff(self.first_kernel)
