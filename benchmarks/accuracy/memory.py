@@ -99,21 +99,22 @@ def trials(rows: Iterable[Row], cache: GraphCache) -> Iterator[Trial]:
     made: dict[tuple[object, ...], Estimate] = {}
     limits: dict[tuple[str, int], str] = {}
     for name, row in zip(names, listed, strict=True):
-        if row.recipe not in cache:
+        recipe = row.executed or row.recipe
+        if recipe not in cache:
             continue
         is_largest = row.batch < asked[name]
         for batch in (row.batch, step_above(row.batch)) if is_largest else (row.batch,):
-            key = (row.recipe, batch, row.runtime, row.precision, row.device)
+            key = (recipe, batch, row.runtime, row.precision, row.device)
             ran = batch == row.batch
             try:
                 if key not in made or (not ran and key[:2] not in limits):
-                    graph = cache.graph(row.recipe, batch)
+                    graph = cache.graph(recipe, batch)
                     made[key] = estimate(graph, row)
                     if not ran:
-                        limits[row.recipe, batch] = find_other_limit(graph)
+                        limits[recipe, batch] = find_other_limit(graph)
             except LatpredError:
                 break  # captured at one batch alone
-            limit = "" if ran else limits[row.recipe, batch]
+            limit = "" if ran else limits[recipe, batch]
             capacity = _core.device(row.device).memory_bytes
             yield Trial(name, parts[row.family], ran, is_largest, capacity, made[key], limit)
 

@@ -190,12 +190,18 @@ TEST(Kernels, AutocastInsertsCastsAndFollowsItsLists) {
   EXPECT_DOUBLE_EQ(kernels.rows[5].bytes_out, 4 * elements);
 }
 
-TEST(Kernels, SoftmaxLeavesHalfPrecisionUnderAutocast) {
-  const Kernels kernels = fuse(attention_block(), "eager", "amp");
-  const auto softmax = std::find_if(kernels.rows.begin(), kernels.rows.end(),
-                                    [](const Kernel& row) { return row.kind == CostKind::softmax; });
-  ASSERT_NE(softmax, kernels.rows.end());
-  EXPECT_DOUBLE_EQ(softmax->bytes_out, 4.0 * kBatch * 4 * 32 * 32);
+TEST(Kernels, SoftmaxAndSumsLeaveHalfPrecisionUnderAutocastWithoutACopy) {
+  for (const OperatorId op : {OperatorId::softmax, OperatorId::reduce_sum, OperatorId::exp}) {
+    GraphMaker make;
+    const Shape scores{kBatch, 4, 32, 32};
+    const TensorId s =
+        make.node(OperatorId::matmul, {make.input({kBatch, 4, 32, 16}), make.input({kBatch, 4, 16, 32})}, scores);
+    const Kernels kernels = fuse(make.build({make.node(op, {s}, scores)}), "eager", "amp");
+    const bool copies = op == OperatorId::exp;
+    ASSERT_EQ(kernels.rows.size(), copies ? 5U : 4U);  // casts of both inputs, the product, what follows
+    EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_in, (copies ? 4.0 : 2.0) * kBatch * 4 * 32 * 32);
+    EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_out, 4.0 * kBatch * 4 * 32 * 32);
+  }
 }
 
 TEST(Kernels, AParameterWidensUnderAutocastAndANumberDoesNot) {

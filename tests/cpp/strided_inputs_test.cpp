@@ -60,6 +60,30 @@ TEST(StridedInputs, ALayerOfStridedInputAddsItsBiasApart) {
   EXPECT_EQ(count(layer(true), "copy("), 0U);  // a transposed operand is read as it is
 }
 
+TEST(StridedInputs, AConvolutionOfALibraryAddsItsBiasApart) {
+  const auto convolution = [](std::int64_t groups, bool has_bias) {
+    GraphMaker make;
+    std::vector<TensorId> inputs{make.input({kBatch, 32, 8, 8}), make.weight({32, 32 / groups, 3, 3})};
+    if (has_bias) inputs.push_back(make.weight({32}));
+    return make.build({make.node(
+        OperatorId::conv, inputs, {kBatch, 32, 8, 8},
+        {{"pads", Shape{1, 1, 1, 1}}, {"strides", Shape{1, 1}}, {"kernel_shape", Shape{3, 3}}, {"group", groups}})});
+  };
+  EXPECT_EQ(count(run(convolution(1, false)), ".bias"), 0U);
+  const Kernels kernels = run(convolution(1, true), false, "fp32");
+  ASSERT_EQ(count(kernels, ".bias"), 1U);
+  const Kernel& bias = kernels.rows.back();
+  EXPECT_EQ(bias.kind, CostKind::binary);
+  EXPECT_EQ(bias.arithmetic, Arithmetic::fp32);  // the convolution runs in TF32
+  EXPECT_DOUBLE_EQ(bias.bytes_in, 4.0 * kBatch * 32 * 8 * 8);
+  EXPECT_DOUBLE_EQ(bias.bytes_out, bias.bytes_in);
+  EXPECT_EQ(count(run(convolution(32, true)), ".bias"), 0U);        // PyTorch's own kernel
+  EXPECT_EQ(count(run(convolution(32, true), true), ".bias"), 1U);  // cuDNN's
+  for (const char* runtime : {"compiled", "tensorrt", "onnxruntime"}) {
+    EXPECT_EQ(fuse(convolution(1, true), runtime, "fp16").rows.size(), 1U);
+  }
+}
+
 // The norm of groups makes its result contiguous; filters in the other format ask for that again.
 TEST(StridedInputs, ImagesAreTurnedRoundBetweenChannelsLastFiltersAndGroupNorm) {
   GraphMaker make;

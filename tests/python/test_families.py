@@ -50,6 +50,7 @@ def test_every_row_says_where_and_how_it_was_measured(whole):
 def test_modelled_labels_stand_apart(whole):
     taught = datasets.load("families", labels="modelled")
     assert (taught.rows.label == "modelled").all()
+    assert taught.rows.input.str.fullmatch(r"3,\d+,\d+").all()
     assert not set(taught.rows.id) & set(whole.rows.id)
     assert (taught.rows[list(whole_graph.TARGETS)] > 0).all(axis=None)
     assert set(taught.rows.batch) == set(families.BATCHES)

@@ -124,6 +124,15 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
 
 
 @pytest.mark.torch
+def test_bf16_counts_as_fp16(table):
+    assert table.inputs[:, kernel_residual.COLUMNS.index("arithmetic_bf16")].any()
+    weights = quick_fit(table).arrays()["weight_0"]
+    of_bf16, of_fp16 = (weights[:, :, kernel_residual.COLUMNS.index(f"arithmetic_{name}")] for name in ("bf16", "fp16"))
+    np.testing.assert_array_equal(of_bf16, of_fp16)
+    assert of_fp16.any()
+
+
+@pytest.mark.torch
 def test_what_travels_to_the_device_is_added_to_the_call(rows):
     networks = rows[rows.recipe.str.startswith("anb:")].assign(input_on="pageable")
     copied = kernel_terms.lower(networks, built)

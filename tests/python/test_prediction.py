@@ -228,13 +228,19 @@ def test_fully_connected_layers_are_equal_however_they_are_written(runtime, batc
     assert graphs[0].flops == graphs[1].flops
     for precision in ("default", "fp32", "fp16"):
         kernels = [_core.fuse(graph, runtime, precision) for graph in graphs]
+        is_bias = [np.array([row.name.endswith(".bias") for row in found.rows]) for found in kernels]
         features = [_core.featurize(found, "A100").values for found in kernels]
-        np.testing.assert_array_equal(features[0], features[1])
+        np.testing.assert_array_equal(features[0], features[1][~is_bias[1]])
+        # PyTorch calls cuDNN for the convolutions alone, and a product's library adds the bias itself.
+        assert (is_bias[0].sum(), is_bias[1].sum()) == (0, 3 if runtime == "eager" else 0)
         for name in ("analytic", "linear", "roofline"):
             settings = {"device": "A100", "runtime": runtime, "precision": precision, "predictor": name}
             answers = [latpred.predict(graph=graph, **settings) for graph in graphs]
-            assert answers[0].latency_ms == answers[1].latency_ms
-            assert answers[0].energy_j == answers[1].energy_j
+            if runtime == "eager":
+                assert answers[0].latency_ms < answers[1].latency_ms
+            else:
+                assert answers[0].latency_ms == answers[1].latency_ms
+                assert answers[0].energy_j == answers[1].energy_j
 
 
 def test_a_table_prints_and_slices():

@@ -55,7 +55,7 @@ class Fuser {
       if (follows_strides()) add_copies(position);
       const std::int64_t row = join_row(position);
       add_node(row, position);
-      if (follows_strides()) add_bias(position);
+      if (adds_bias(position, row)) add_bias(position);
     }
     drop_absorbed();
     for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
@@ -167,12 +167,19 @@ class Fuser {
     }
   }
 
+  [[nodiscard]] bool adds_bias(NodeId position, std::int64_t row) const {
+    const Node& node = graph_.nodes[position];
+    if (follows_strides() && adds_bias_apart(graph_, node, result_.views.strides)) return true;
+    const bool is_eager = runtime_.strided_views && !runtime_.fuses;
+    return is_eager && adds_bias_behind(node, kinds_[position], result_.rows[row].channels_last);
+  }
+
   void add_bias(NodeId position) {
     const Node& node = graph_.nodes[position];
-    if (!adds_bias_apart(graph_, node, result_.views.strides)) return;
     const double bytes = stored_bytes(graph_, storage(), node.outputs[0]);
     Kernel bias{.name = concat(node.name, ".bias"), .kind = CostKind::binary};
-    bias.arithmetic = storage().arithmetic[position];
+    const Arithmetic of_product = storage().arithmetic[position];
+    bias.arithmetic = of_product == Arithmetic::tf32 ? Arithmetic::fp32 : of_product;  // the general units
     bias.repeat = node.repeat;
     bias.flops = static_cast<double>(graph_.tensors[node.outputs[0]].num_elements());
     bias.bytes_in = bytes;

@@ -43,6 +43,11 @@ constexpr std::array kFloat32Operators{
     OperatorId::upsample,
 };
 
+// Of these, kernels that read half precision and compute in float32 without a copy of it (ATen: half_to_float of
+// softmax, make_reduction_from_ty of sums).
+constexpr std::array kReadHalf{OperatorId::softmax, OperatorId::log_softmax, OperatorId::reduce_sum,
+                               OperatorId::reduce_prod};
+
 // Norms that torch computes in the type of their activations, whatever type their weights have.
 constexpr Kinds kMixedTypeNorms = of(CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm);
 
@@ -80,6 +85,7 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
     const bool is_taken_out = node.attributes.text(kAutocast, "") == kAutocastHalf;
     const bool to_half = is_taken_out || has(kLibraries, kinds[position]);
     const bool to_single = !to_half && std::ranges::find(kFloat32Operators, node.op) != kFloat32Operators.end();
+    const bool copies_to_single = to_single && std::ranges::find(kReadHalf, node.op) == kReadHalf.end();
     int widest = 0;
     int widest_scalar = 0;
     for (const TensorId id : node.inputs) {
@@ -91,7 +97,7 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
         wide = std::max(wide, storage.tensor_bits[id]);
       }
       if (graph.tensors[id].shape.empty()) continue;
-      const int wanted = to_half ? kHalfBits : to_single ? kSingleBits : storage.tensor_bits[id];
+      const int wanted = to_half ? kHalfBits : copies_to_single ? kSingleBits : storage.tensor_bits[id];
       if (storage.tensor_bits[id] != wanted && !(to_single && graph.tensors[id].is_weight())) {
         storage.casts[position].push_back(id);
       }

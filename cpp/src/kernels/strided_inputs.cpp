@@ -47,6 +47,8 @@ bool is_strided_linear(const Graph& graph, const Node& node, const std::vector<S
   return shape.size() >= kBatchedRank && !is_contiguous(shape, strides[node.inputs[0]]);
 }
 
+bool has_bias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2] != kAbsent; }
+
 }  // namespace
 
 bool is_copied_for_product(const Shape& shape, const Shape& strides) {
@@ -81,7 +83,12 @@ std::vector<TensorId> copied_inputs(const Graph& graph, const Node& node, CostKi
 }
 
 bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Shape>& strides) {
-  return is_strided_linear(graph, node, strides) && node.inputs.size() > 2 && node.inputs[2] != kAbsent;
+  return is_strided_linear(graph, node, strides) && has_bias(node);
+}
+
+bool adds_bias_behind(const Node& node, CostKind kind, bool channels_last) {
+  if (node.op != OperatorId::conv && node.op != OperatorId::conv_transpose) return false;
+  return has_bias(node) && (kind != CostKind::conv_depthwise || channels_last);
 }
 
 }  // namespace latpred

@@ -26,4 +26,8 @@ struct StoredWeights {
 // A fully connected layer of strided input is a product and, in a kernel of its own, an addition of the bias.
 [[nodiscard]] bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Shape>& strides);
 
+// Eager PyTorch calls cuDNN for a convolution and adds the bias to what comes out (ATen's Convolution.cpp); its own
+// depth-wise kernels, which it takes for images that are not channels-last, add it themselves.
+[[nodiscard]] bool adds_bias_behind(const Node& node, CostKind kind, bool channels_last);
+
 }  // namespace latpred

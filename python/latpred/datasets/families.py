@@ -269,7 +269,7 @@ def modelled(folder: Path) -> pd.DataFrame:
         for batch in sorted(sorted(BATCHES, key=lambda size: _hash(f"{recipe}|{size}"))[:BATCHES_OF_EACH]):
             answer = latpred.predict(graph=cache.graph(recipe, batch), device=MODELLED_DEVICE)
             ends = answer.intervals
-            size = recipe.partition("@")[2]
+            size = parse(recipe).name.partition("@")[2]
             rows.append(
                 {
                     "id": f"{_hash(f'{recipe}|{batch}|{MODELLED}'):016x}",

@@ -18,9 +18,11 @@ RECORDED_BATCH = 5
 EXTRA = "architectures"  # of latpred, with what builds all of these
 
 # Parameters of timm's recipes, as options of its benchmark.py: its own norms stay in half precision under autocast, but
-# for LayerNorm where that is torch's; branches are merged and norms folded.
-TIMM_PARAMETERS = FAST_NORM, LAYER_NORM, REPARAM = "fast_norm", "layer_norm", "reparam"
+# for LayerNorm where that is torch's; branches are merged and norms folded. And attention: torch's function for it, or
+# products and a softmax, as it was before, of which either the queries were scaled or the scores.
+TIMM_PARAMETERS = FAST_NORM, LAYER_NORM, REPARAM, ATTENTION = "fast_norm", "layer_norm", "reparam", "attention"
 LAYER_NORMS = TIMM_NORM, TORCH_NORM = "timm", "torch"  # whose a network has
+ATTENTIONS = FUSED, SCALED_QUERIES, SCALED_SCORES = "fused", "scaled_queries", "scaled_scores"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +64,10 @@ def timm_module(recipe: Recipe, size: int | None) -> Any:
     for parameter in recipe.parameters:
         if parameter not in TIMM_PARAMETERS:
             raise InvalidArgumentError(_core.unknown_name_message("parameter", parameter, list(TIMM_PARAMETERS)))
-    layer_norm = recipe.parameters.get(LAYER_NORM, TIMM_NORM)
-    if layer_norm not in LAYER_NORMS:
-        raise InvalidArgumentError(_core.unknown_name_message(LAYER_NORM, layer_norm, list(LAYER_NORMS)))
+    for parameter, values in ((LAYER_NORM, LAYER_NORMS), (ATTENTION, ATTENTIONS)):
+        value = recipe.parameters.get(parameter, values[0])
+        if value not in values:
+            raise InvalidArgumentError(_core.unknown_name_message(parameter, value, list(values)))
     with torch.device("meta"):
         try:
             module = timm.create_model(name, pretrained=False, **({} if size is None else {"img_size": size}))
@@ -80,6 +83,33 @@ def timm_norms(module: Any) -> list[Any]:
     return [norm for norm in module.modules() if hasattr(norm, "_fast_norm")]
 
 
+def timm_fused_attention(module: Any) -> list[Any]:
+    """The modules of timm that call torch's function for attention."""
+    return [part for part in module.modules() if getattr(part, "fused_attn", False)]
+
+
+class _ScoreScale:
+    """A module's scale that `(queries * scale) @ keys` applies to the product."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __rmul__(self, queries: Any) -> _ScaledLater:
+        return _ScaledLater(queries, self._value)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ScaledLater:
+    queries: Any
+    scale: float
+
+    def transpose(self, *dimensions: int) -> _ScaledLater:
+        return _ScaledLater(self.queries.transpose(*dimensions), self.scale)
+
+    def __matmul__(self, keys: Any) -> Any:
+        return (self.queries @ keys) * self.scale
+
+
 def _timm(recipe: Recipe) -> tuple[Any, Any]:
     """timm:resnet50@224"""
     _, at, size = recipe.name.partition("@")
@@ -92,6 +122,12 @@ def _timm(recipe: Recipe) -> tuple[Any, Any]:
         is_torch = recipe.parameters.get(LAYER_NORM) == TORCH_NORM
         for norm in timm_norms(module):
             norm._fast_norm = not (is_torch and type(norm) is LayerNorm)
+    attention = recipe.parameters.get(ATTENTION, FUSED)
+    if attention != FUSED:
+        for part in timm_fused_attention(module):
+            part.fused_attn = False
+            if attention == SCALED_SCORES:
+                part.scale = _ScoreScale(part.scale)
     return module, f"3,{size},{size}"
 
 

@@ -57,6 +57,10 @@ PACED_BY_THE_HOST = ("eager",)
 # NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
 FIRST_CONTAINER_YEAR = 17
 
+# bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
+# with a column of its own, what products in it showed elsewhere was taken for all kinds.
+ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
+
 _KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
@@ -163,6 +167,15 @@ def _host(table: KernelTable, floor: np.ndarray) -> dict[str, Any]:
     }
 
 
+def _inputs(table: KernelTable) -> np.ndarray:
+    """[U, F] with columns that are ALIKE as one."""
+    inputs = table.inputs.astype(float)
+    for name, other in ALIKE.items():
+        inputs[:, COLUMNS.index(other)] += inputs[:, COLUMNS.index(name)]
+        inputs[:, COLUMNS.index(name)] = 0
+    return inputs
+
+
 def _arrays(
     table: KernelTable,
     effects: Effects,
@@ -185,7 +198,7 @@ def _arrays(
         "num_versions": len(effects.versions),
         "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
-        "inputs": table.inputs.astype(float),
+        "inputs": _inputs(table),
         "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
         "first_kernel": table.first_kernel,
         "input": table.input,
@@ -275,6 +288,8 @@ class KernelResidual:
         """What the checkpoint stores of it: [E, ...] each, effects of devices and runtimes in the manifest's order."""
         names = [name for name in self.members[0] if not name.endswith("_effects")]
         stored = {name: np.stack([member[name] for member in self.members]) for name in names}
+        for name, other in ALIKE.items():
+            stored["weight_0"][:, :, COLUMNS.index(name)] = stored["weight_0"][:, :, COLUMNS.index(other)]
         stored["memory_effects"] = np.stack([member["memory_effects"] for member in self.members])
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
