@@ -190,7 +190,15 @@ TEST(Kernels, AutocastInsertsCastsAndFollowsItsLists) {
   EXPECT_DOUBLE_EQ(kernels.rows[5].bytes_out, 4 * elements);
 }
 
-TEST(Kernels, SoftmaxAndSumsLeaveHalfPrecisionUnderAutocastWithoutACopy) {
+TEST(Kernels, SoftmaxLeavesHalfPrecisionUnderAutocast) {
+  const Kernels kernels = fuse(attention_block(), "eager", "amp");
+  const auto softmax = std::find_if(kernels.rows.begin(), kernels.rows.end(),
+                                    [](const Kernel& row) { return row.kind == CostKind::softmax; });
+  ASSERT_NE(softmax, kernels.rows.end());
+  EXPECT_DOUBLE_EQ(softmax->bytes_out, 4.0 * kBatch * 4 * 32 * 32);
+}
+
+TEST(Kernels, SoftmaxAndSumsReadHalfPrecisionUnderAutocastWithoutACopy) {
   for (const OperatorId op : {OperatorId::softmax, OperatorId::reduce_sum, OperatorId::exp}) {
     GraphMaker make;
     const Shape scores{kBatch, 4, 32, 32};

@@ -146,10 +146,9 @@ class Fuser {
     }
   }
 
-  // Eager PyTorch alone: a code generator reads what it needs where it lies.
-  [[nodiscard]] bool follows_strides() const {
-    return runtime_.strided_views && !runtime_.fuses_shared && is_of_pytorch();
-  }
+  // PyTorch operator by operator: a code generator reads what it needs where it lies.
+  [[nodiscard]] bool is_eager() const { return runtime_.strided_views && !runtime_.fuses_shared; }
+  [[nodiscard]] bool follows_strides() const { return is_eager() && is_of_pytorch(); }
 
   void add_copies(NodeId position) {
     const Node& node = graph_.nodes[position];
@@ -169,9 +168,8 @@ class Fuser {
 
   [[nodiscard]] bool adds_bias(NodeId position, std::int64_t row) const {
     const Node& node = graph_.nodes[position];
-    if (follows_strides() && adds_bias_apart(graph_, node, result_.views.strides)) return true;
-    const bool is_eager = runtime_.strided_views && !runtime_.fuses;
-    return is_eager && adds_bias_behind(node, kinds_[position], result_.rows[row].channels_last);
+    return (follows_strides() && adds_bias_apart(graph_, node, result_.views.strides)) ||
+           (is_eager() && adds_bias_behind(node, kinds_[position], result_.rows[row].channels_last));
   }
 
   void add_bias(NodeId position) {

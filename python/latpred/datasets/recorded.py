@@ -21,7 +21,8 @@ EXTRA = "architectures"  # of latpred, with what builds all of these
 # for LayerNorm where that is torch's; branches are merged and norms folded. And attention: torch's function for it, or
 # products and a softmax, as it was before, of which either the queries were scaled or the scores.
 TIMM_PARAMETERS = FAST_NORM, LAYER_NORM, REPARAM, ATTENTION = "fast_norm", "layer_norm", "reparam", "attention"
-LAYER_NORMS = TIMM_NORM, TORCH_NORM = "timm", "torch"  # whose a network has
+TORCH_NORM = "torch"
+LAYER_NORMS = ("timm", TORCH_NORM)  # whose a network has; here and below the first where a recipe does not say
 ATTENTIONS = FUSED, SCALED_QUERIES, SCALED_SCORES = "fused", "scaled_queries", "scaled_scores"
 
 
