@@ -79,8 +79,11 @@ TEST(StridedInputs, AConvolutionOfALibraryAddsItsBiasApart) {
   EXPECT_DOUBLE_EQ(bias.bytes_out, bias.bytes_in);
   EXPECT_EQ(count(run(convolution(32, true)), ".bias"), 0U);        // PyTorch's own kernel
   EXPECT_EQ(count(run(convolution(32, true), true), ".bias"), 1U);  // cuDNN's
-  for (const char* runtime : {"compiled", "tensorrt", "onnxruntime"}) {
+  for (const char* runtime : {"tensorrt", "onnxruntime"}) {
     EXPECT_EQ(fuse(convolution(1, true), runtime, "fp16").rows.size(), 1U);
+  }
+  for (const std::int64_t groups : {1, 32}) {  // Inductor adds it itself
+    EXPECT_EQ(count(fuse(convolution(groups, true), "compiled", "fp16"), ".bias"), 1U);
   }
 }
 

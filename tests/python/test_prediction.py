@@ -236,7 +236,7 @@ def assert_equal(graphs, runtime):
 
 @pytest.mark.parametrize(
     ("runtime", "has_bias"),
-    [("eager", False), ("compiled", True), ("tensorrt", True), ("onnxruntime", True)],
+    [("eager", False), ("compiled", False), ("tensorrt", True), ("onnxruntime", True)],
 )
 @pytest.mark.parametrize("batch", [1, 64])
 def test_fully_connected_layers_are_equal_however_they_are_written(runtime, has_bias, batch):
@@ -262,6 +262,16 @@ def test_eager_convolutions_add_their_bias_apart(batch):
             settings = {"device": "A100", "runtime": "eager", "precision": precision, "predictor": name}
             answers = [latpred.predict(graph=graph, **settings) for graph in graphs]
             assert answers[0].latency_ms < answers[1].latency_ms
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_compiled_convolutions_leave_their_bias_to_generated_kernels(batch):
+    """The activation's kernel adds it where there is one."""
+    linear, conv = (_core.fuse(vgg_head(kind, batch), "compiled", "fp16").rows for kind in ("linear", "conv"))
+    assert [row.name for row in linear] == ["fc0", "relu0", "fc1", "relu1", "fc2"]
+    assert [row.name for row in conv] == ["fc0", "fc0.bias+relu0", "fc1", "fc1.bias+relu1", "fc2", "fc2.bias"]
+    moved = [[row.bytes_in + row.bytes_out for row in rows[:5]] for rows in (linear, conv)]
+    assert moved[0] == moved[1]
 
 
 def test_a_table_prints_and_slices():

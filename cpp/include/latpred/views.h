@@ -24,4 +24,7 @@ struct ViewInfo {
 // data. `strides` stays empty.
 [[nodiscard]] ViewInfo find_plain_views(const Graph& graph);
 
+// [tensors] the nodes that read each tensor's memory, once for each input that lies there. Views read nothing.
+[[nodiscard]] std::vector<std::vector<NodeId>> memory_readers(const Graph& graph, const ViewInfo& views);
+
 }  // namespace latpred

@@ -79,4 +79,9 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
   }
 }
 
+double executed_share(const Kernel& row, const Node& node) {
+  const bool is_causal = row.kind == CostKind::attention && node.attributes.integer("is_causal", 0) != 0;
+  return is_causal ? (1 + 1 / std::max(1.0, row.m)) / 2 : 1.0;
+}
+
 }  // namespace latpred

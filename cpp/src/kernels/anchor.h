@@ -16,4 +16,8 @@ struct AnchorContext {
 // Fills in what `row` says of the node that it starts with: its product, window, positions and rows.
 void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& context, Kernel& row);
 
+// The share of the operations of `node` that a kernel executes: a fused one skips the blocks of scores that causality
+// hides.
+[[nodiscard]] double executed_share(const Kernel& row, const Node& node);
+
 }  // namespace latpred

@@ -7,6 +7,7 @@
 #include "latpred/text.h"
 #include "operators/attention_sizes.h"
 #include "operators/products.h"
+#include "strided_inputs.h"
 
 namespace latpred {
 namespace {
@@ -129,6 +130,18 @@ class Composer {
 bool is_composed(const Graph& graph, const Node& node) {
   const Tensor* query = input_tensor(graph, node, 0);
   return node.source_operator.starts_with("aten.") && query != nullptr && query->shape.size() != kFusedAttentionRank;
+}
+
+ComposedAttention composed_of(const Graph& graph, const Node& node, const std::vector<Shape>& strides,
+                              int activation_bits) {
+  const auto is_copied = [&](std::size_t index) {
+    const TensorId id = node.inputs[index];
+    return is_copied_for_product(graph.tensors[id].shape, strides[id]);
+  };
+  return {.activation_bits = activation_bits,
+          .copies_query = is_copied(0),
+          .copies_key = is_copied(1),
+          .copies_value = is_copied(2)};
 }
 
 std::vector<Kernel> compose_attention(const Graph& graph, NodeId position, const Runtime& runtime,

@@ -18,6 +18,10 @@ struct ComposedAttention {
   bool copies_value = false;
 };
 
+// Of the attention `node` whose tensors have these strides.
+[[nodiscard]] ComposedAttention composed_of(const Graph& graph, const Node& node, const std::vector<Shape>& strides,
+                                            int activation_bits);
+
 // The kernels of an attention that is composed of single operators, in order: those of torch 2.5 and later, which
 // computes in float32 whatever came in. The first product stands for the node: it is the one with a member.
 [[nodiscard]] std::vector<Kernel> compose_attention(const Graph& graph, NodeId position, const Runtime& runtime,

@@ -1,6 +1,7 @@
 #include "generated.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kind_sets.h"
 #include "latpred/text.h"
@@ -34,26 +35,6 @@ bool GeneratedReads::is_read(std::int64_t row, TensorId id) const {
   return false;
 }
 
-std::vector<bool> feed_generated(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds) {
-  std::vector<bool> result(graph.nodes.size(), true);
-  std::vector<NodeId> maker(graph.tensors.size(), -1);
-  const auto is_read_otherwise = [&](TensorId id) {
-    if (const NodeId from = maker[views.base[id]]; from >= 0) result[from] = false;
-  };
-  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
-    if (views.is_view[position]) continue;
-    const Node& node = graph.nodes[position];
-    for (const TensorId id : node.inputs) {
-      if (id != kAbsent && !has(kInlined, kinds[position])) is_read_otherwise(id);
-    }
-    for (const TensorId id : node.outputs) {
-      if (id != kAbsent) maker[id] = static_cast<NodeId>(position);
-    }
-  }
-  for (const TensorId id : graph.outputs) is_read_otherwise(id);
-  return result;
-}
-
 void merge(Kernel& gone, Kernel& kept) {
   kept.name = concat(gone.name, "+", kept.name);
   kept.members.insert(kept.members.begin(), gone.members.begin(), gone.members.end());
@@ -64,6 +45,17 @@ void merge(Kernel& gone, Kernel& kept) {
   kept.bytes_out += gone.bytes_out;
   kept.weight_bytes += gone.weight_bytes;
   gone.members.clear();
+}
+
+void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone) {
+  std::vector<bool> is_gone(rows.size(), false);
+  for (const std::int64_t row : gone) is_gone[row] = true;
+  std::vector<Kernel> kept;
+  kept.reserve(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!is_gone[row]) kept.push_back(std::move(rows[row]));
+  }
+  rows = std::move(kept);
 }
 
 }  // namespace latpred

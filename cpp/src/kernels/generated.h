@@ -31,11 +31,10 @@ class GeneratedReads {
   std::vector<std::vector<Read>> reads_;  // [rows]
 };
 
-// [nodes] whether generated kernels alone read what a node makes, so that they can put it together as they load it.
-[[nodiscard]] std::vector<bool> feed_generated(const Graph& graph, const ViewInfo& views,
-                                               const std::vector<CostKind>& kinds);
-
 // `kept` does the work of both; nothing but `kept` reads what `gone` makes.
 void merge(Kernel& gone, Kernel& kept);
+
+// Takes the rows out whose numbers are in `gone`.
+void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone);
 
 }  // namespace latpred

@@ -1,14 +1,16 @@
 #include "latpred/kernel.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "anchor.h"
 #include "composed_attention.h"
+#include "extra_kernels.h"
 #include "fusion_rules.h"
 #include "generated.h"
-#include "inductor_layout.h"
+#include "inductor_plan.h"
 #include "kind_sets.h"
-#include "latpred/program.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
 #include "strided_inputs.h"
@@ -22,10 +24,6 @@ constexpr double kBitsPerByte = 8;
 double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
   return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
 }
-
-// Inductor computes what it concatenates inside the reader up to so many parts (max_pointwise_cat_inputs); more are
-// copied together first.
-constexpr std::size_t kMostPartsInlined = 8;
 
 bool is_generated(CostKind kind) { return !has(kLibraries, kind); }
 
@@ -52,12 +50,14 @@ class Fuser {
         add_composed(position);
         continue;
       }
-      if (follows_strides()) add_copies(position);
+      add_copies(position);
       const std::int64_t row = join_row(position);
       add_node(row, position);
+      if (plan_ && plan_->reads_twice(position)) add_statistics(position, row);
       if (adds_bias(position, row)) add_bias(position);
     }
-    drop_absorbed();
+    if (plan_) drop_repeated();
+    drop(result_.rows, absorbed_);
     for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
     return std::move(result_);
   }
@@ -72,8 +72,9 @@ class Fuser {
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
     result_.views = runtime_.strided_views ? find_views(graph_, inputs_channels_last_) : find_plain_views(graph_);
+    if (runtime_.fuses_shared) plan_.emplace(graph_, kinds_, result_.views, result_.storage);
     // Other frameworks' files say in which order an image stands, and cost the same in both.
-    if (runtime_.strided_views && (is_of_pytorch() || inputs_channels_last_)) find_channels_last();
+    if (runtime_.strided_views && (is_of_pytorch(graph_) || inputs_channels_last_)) find_channels_last();
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
@@ -85,10 +86,6 @@ class Fuser {
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
     count_readers_of_memory();
-    if (runtime_.fuses_shared) {
-      feeds_generated_ = feed_generated(graph_, result_.views, kinds_);
-      moves_channels_last_ = runs_channels_last(graph_);
-    }
   }
 
   void find_channels_last() {
@@ -101,18 +98,11 @@ class Fuser {
 
   // Views read nothing: who reads a view reads the memory that it looks at.
   void count_readers_of_memory() {
-    num_outside_.assign(graph_.tensors.size(), 0);
-    for (NodeId position = 0; position < static_cast<NodeId>(graph_.nodes.size()); ++position) {
-      if (result_.views.is_view[position]) continue;
-      for (const TensorId id : graph_.nodes[position].inputs) {
-        if (id != kAbsent) ++num_outside_[result_.views.base[id]];
-      }
+    num_outside_.clear();
+    for (const auto& readers : memory_readers(graph_, result_.views)) {
+      num_outside_.push_back(static_cast<int>(readers.size()));
     }
     for (const TensorId id : graph_.outputs) ++num_outside_[result_.views.base[id]];
-  }
-
-  [[nodiscard]] bool is_of_pytorch() const {
-    return graph_.program != nullptr && graph_.program->source.framework == "pytorch";
   }
 
   // A view hands its producer's row on, so that a chain can be fused through it.
@@ -133,77 +123,85 @@ class Fuser {
     for (const TensorId id : storage().casts[position]) {
       if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
       cast_done_[id] = true;
-      if (runtime_.fuses_shared && !graph_.tensors[id].is_weight() && folds_cast(position, id)) continue;
-      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
-      Kernel cast{.name = concat("cast(", graph_.tensors[id].name, ")"), .kind = CostKind::cast};
-      cast.arithmetic = Arithmetic::fp32;
-      cast.repeat = graph_.nodes[position].repeat;
-      cast.flops = count;
-      const double read = stored_bytes(graph_, storage(), id);
-      (graph_.tensors[id].is_weight() ? cast.weight_bytes : cast.bytes_in) = read;
-      cast.bytes_out = count * bits_after_cast(storage().tensor_bits[id]) / kBitsPerByte;
-      result_.rows.push_back(std::move(cast));
+      if (runtime_.fuses_shared && folds_cast(position, id)) continue;
+      const Tensor& tensor = graph_.tensors[id];
+      const double written =
+          static_cast<double>(tensor.num_elements()) * bits_after_cast(storage().tensor_bits[id]) / kBitsPerByte;
+      result_.rows.push_back(
+          cast_kernel(tensor, stored_bytes(graph_, storage(), id), written, graph_.nodes[position].repeat));
     }
   }
 
   // PyTorch operator by operator: a code generator reads what it needs where it lies.
   [[nodiscard]] bool is_eager() const { return runtime_.strided_views && !runtime_.fuses_shared; }
-  [[nodiscard]] bool follows_strides() const { return is_eager() && is_of_pytorch(); }
+  [[nodiscard]] bool follows_strides() const { return is_eager() && is_of_pytorch(graph_); }
 
   void add_copies(NodeId position) {
+    if (!is_of_pytorch(graph_) || !runtime_.strided_views) return;
+    for (const TensorId id : plan_ ? copied_by_generator(position) : copied_by_eager(position)) {
+      result_.rows.push_back(copy_kernel(graph_.tensors[id], bytes_read(position, id), storage().arithmetic[position],
+                                         graph_.nodes[position].repeat));
+    }
+  }
+
+  [[nodiscard]] std::vector<TensorId> copied_by_eager(NodeId position) const {
     const Node& node = graph_.nodes[position];
     const bool is_narrowed = node.inputs.size() > 1 && node.inputs[1] != kAbsent &&
                              bits_read(position, node.inputs[1]) != storage().tensor_bits[node.inputs[1]];
-    for (const TensorId id : copied_inputs(graph_, node, kinds_[position], result_.views.strides,
-                                           {.channels_last = inputs_channels_last_, .narrowed = is_narrowed})) {
-      const double bytes = bytes_read(position, id);
-      Kernel copy{.name = concat("copy(", graph_.tensors[id].name, ")"), .kind = CostKind::copy};
-      copy.arithmetic = storage().arithmetic[position];
-      copy.repeat = node.repeat;
-      copy.bytes_in = bytes;
-      copy.bytes_out = bytes;
-      result_.rows.push_back(std::move(copy));
-    }
+    return copied_inputs(graph_, node, kinds_[position], result_.views.strides,
+                         {.channels_last = inputs_channels_last_, .narrowed = is_narrowed});
+  }
+
+  // What a library is to read is written as it wants it, where a generated kernel makes it for this reader alone.
+  [[nodiscard]] std::vector<TensorId> copied_by_generator(NodeId position) const {
+    std::vector<TensorId> copied = plan_->misplaced_inputs(position);
+    std::erase_if(copied, [&](TensorId id) {
+      return row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind) &&
+             num_outside_[result_.views.base[id]] == 1;
+    });
+    return copied;
+  }
+
+  void add_statistics(NodeId position, std::int64_t row) {
+    const Node& node = graph_.nodes[position];
+    result_.rows.push_back(statistics_kernel(node, graph_.tensors[node.inputs[0]], result_.rows[row]));
   }
 
   [[nodiscard]] bool adds_bias(NodeId position, std::int64_t row) const {
     const Node& node = graph_.nodes[position];
+    if (plan_) return plan_->adds_bias(position);
     return (follows_strides() && adds_bias_apart(graph_, node, result_.views.strides)) ||
            (is_eager() && adds_bias_behind(node, kinds_[position], result_.rows[row].channels_last));
   }
 
   void add_bias(NodeId position) {
     const Node& node = graph_.nodes[position];
-    const double bytes = stored_bytes(graph_, storage(), node.outputs[0]);
-    Kernel bias{.name = concat(node.name, ".bias"), .kind = CostKind::binary};
-    const Arithmetic of_product = storage().arithmetic[position];
-    bias.arithmetic = of_product == Arithmetic::tf32 ? Arithmetic::fp32 : of_product;  // the general units
-    bias.repeat = node.repeat;
-    bias.flops = static_cast<double>(graph_.tensors[node.outputs[0]].num_elements());
-    bias.bytes_in = bytes;
-    bias.bytes_out = bytes;
-    result_.rows.push_back(std::move(bias));
+    const TensorId id = node.outputs[0];
+    const double bytes = stored_bytes(graph_, storage(), id);
+    result_.rows.push_back(bias_kernel(node, graph_.tensors[id], bytes, storage().arithmetic[position]));
+    if (!plan_) return;
+    row_of_[id] = static_cast<std::int64_t>(result_.rows.size()) - 1;
+    producer_row_[id] = row_of_[id];
+    bias_of_[row_of_[id]] = id;
   }
 
   void add_composed(NodeId position) {
     const Node& node = graph_.nodes[position];
-    const std::vector<Shape>& strides = result_.views.strides;
-    const auto is_copied = [&](std::size_t index) {
-      const TensorId id = node.inputs[index];
-      return is_copied_for_product(graph_.tensors[id].shape, strides[id]);
-    };
-    const ComposedAttention attention{.activation_bits = bits_read(position, node.inputs[0]),
-                                      .copies_query = is_copied(0),
-                                      .copies_key = is_copied(1),
-                                      .copies_value = is_copied(2)};
+    const ComposedAttention attention =
+        composed_of(graph_, node, result_.views.strides, bits_read(position, node.inputs[0]));
     for (Kernel& row : compose_attention(graph_, position, runtime_, attention)) result_.rows.push_back(std::move(row));
     for (const TensorId id : node.outputs) {
       if (id != kAbsent) producer_row_[id] = static_cast<std::int64_t>(result_.rows.size()) - 1;
     }
   }
 
-  // A cast of an activation is generated into the kernel that makes or reads it, where that is no library's.
+  // A cast is generated into the kernel that makes or reads it, where that is no library's.
   bool folds_cast(NodeId position, TensorId id) {
+    if (graph_.tensors[id].is_weight()) {
+      const std::vector<TensorId>& inputs = graph_.nodes[position].inputs;
+      const bool is_bias = inputs.size() > 2 && inputs[2] == id && plan_->adds_bias(position);
+      return is_bias || is_generated(kinds_[position]);
+    }
     if (row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind)) {
       const int bits = storage().tensor_bits[id];
       const auto count = static_cast<double>(graph_.tensors[id].num_elements());
@@ -227,7 +225,7 @@ class Fuser {
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] < 0 || (num_readers_[id] != 1 && !runtime_.fuses_shared)) continue;
         const Kernel& row = result_.rows[row_of_[id]];
-        if (is_long_concatenation(row.members.back())) continue;
+        if (ends_in_long_concatenation(row) || (plan_ && plan_->is_apart(position, id))) continue;
         const auto fused = fused_kind(runtime_.name, row.kind, kinds_[position]);
         // Behind the latest producer: the others are done by then, and it is what the runtime keeps in registers.
         if (fused && row.repeat == node.repeat && row_of_[id] > best) {
@@ -236,7 +234,7 @@ class Fuser {
         }
       }
       if (best >= 0 && inputs_are_ready(node, best)) {
-        if (runtime_.fuses_shared) absorb_producers(node, best);
+        if (runtime_.fuses_shared) absorb_producers(position, best);
         result_.rows[best].kind = kind;
         return best;
       }
@@ -248,7 +246,7 @@ class Fuser {
     describe_anchor(graph_, node,
                     {.channels_last = channels_last_,
                      .is_generated = runtime_.fuses_shared,
-                     .moves_channels_last = moves_channels_last_},
+                     .moves_channels_last = plan_ && plan_->moves_channels_last()},
                     row);
     result_.rows.push_back(std::move(row));
     return static_cast<std::int64_t>(result_.rows.size()) - 1;
@@ -261,44 +259,50 @@ class Fuser {
   }
 
   [[nodiscard]] bool is_long_concatenation(NodeId position) const {
-    return runtime_.fuses_shared && kinds_[position] == CostKind::concat &&
-           graph_.nodes[position].inputs.size() > kMostPartsInlined;
+    return plan_ && plan_->is_long_concatenation(position);
   }
 
-  // Of what a concatenation puts together: bytes that other generated kernels write to their place themselves.
+  [[nodiscard]] bool ends_in_long_concatenation(const Kernel& row) const {
+    return !row.members.empty() && is_long_concatenation(row.members.back());
+  }
+
+  // Of what a long concatenation puts together: bytes that generated kernels write to their place themselves.
   [[nodiscard]] double bytes_made_in_place(const Node& node, std::int64_t index) const {
     double bytes = 0;
     for (const TensorId id : node.inputs) {
       if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == index) continue;
-      if (is_generated(result_.rows[row_of_[id]].kind)) bytes += stored_bytes(graph_, storage(), id);
+      const bool is_read_here_alone = num_outside_[result_.views.base[id]] == 1;
+      if (is_read_here_alone && is_generated(result_.rows[row_of_[id]].kind)) {
+        bytes += stored_bytes(graph_, storage(), id);
+      }
     }
     return bytes;
   }
 
   // A code generator computes the other point-wise groups that `node` reads in row `best` too, where nobody else reads
   // what they make: both branches in front of an addition are one kernel.
-  void absorb_producers(const Node& node, std::int64_t best) {
+  void absorb_producers(NodeId position, std::int64_t best) {
+    const Node& node = graph_.nodes[position];
     for (const TensorId id : node.inputs) {
       if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == best) continue;
       const std::int64_t other = row_of_[id];
       const Kernel& row = result_.rows[other];
-      if (is_long_concatenation(row.members.back())) continue;
-      if (has(kInlined, row.kind) && row.repeat == node.repeat && is_read_by_alone(node, row)) absorb(other, best);
+      if (ends_in_long_concatenation(row) || plan_->is_apart(position, id)) continue;
+      if (has(kInlined, row.kind) && row.repeat == node.repeat && is_read_by_alone(node, other)) absorb(other, best);
     }
   }
 
-  [[nodiscard]] bool is_read_by_alone(const Node& node, const Kernel& row) const {
-    for (const NodeId member : row.members) {
-      for (const TensorId id : graph_.nodes[member].outputs) {
-        if (id == kAbsent) continue;
-        const TensorId memory = result_.views.base[id];
-        const auto is_of_memory = [&](TensorId input) {
-          return input != kAbsent && result_.views.base[input] == memory;
-        };
-        if (num_outside_[memory] != std::count_if(node.inputs.begin(), node.inputs.end(), is_of_memory)) return false;
-      }
-    }
-    return !row.members.empty();
+  [[nodiscard]] bool is_read_by_alone(const Node& node, std::int64_t index) const {
+    const auto is_read_here = [&](TensorId id) {
+      if (id == kAbsent) return true;
+      const TensorId memory = result_.views.base[id];
+      const auto is_of_memory = [&](TensorId input) { return input != kAbsent && result_.views.base[input] == memory; };
+      return num_outside_[memory] == std::count_if(node.inputs.begin(), node.inputs.end(), is_of_memory);
+    };
+    if (const auto bias = bias_of_.find(index); bias != bias_of_.end() && !is_read_here(bias->second)) return false;
+    const Kernel& row = result_.rows[index];
+    return std::ranges::all_of(
+        row.members, [&](NodeId member) { return std::ranges::all_of(graph_.nodes[member].outputs, is_read_here); });
   }
 
   void absorb(std::int64_t from, std::int64_t into) {
@@ -309,30 +313,38 @@ class Fuser {
     absorbed_.push_back(from);
   }
 
-  void drop_absorbed() {
-    std::sort(absorbed_.begin(), absorbed_.end());
-    auto gone = absorbed_.begin();
-    std::size_t kept = 0;
+  // Rows that make nothing but what their readers compute again.
+  void drop_repeated() {
+    const auto is_repeated = [&](NodeId member) { return is_unstored(graph_.nodes[member].outputs[0]); };
     for (std::size_t row = 0; row < result_.rows.size(); ++row) {
-      if (gone != absorbed_.end() && static_cast<std::size_t>(*gone) == row) {
-        ++gone;
-        continue;
+      const Kernel& kernel = result_.rows[row];
+      if (!kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated)) {
+        absorbed_.push_back(static_cast<std::int64_t>(row));
       }
-      if (kept != row) result_.rows[kept] = std::move(result_.rows[row]);
-      ++kept;
     }
-    result_.rows.resize(kept);
   }
 
-  // Bytes that `position` need not read for row `index`, which has them.
+  // Bytes of its inputs that `position` need not read for row `index`, which has them; less what it reads instead.
   double loaded_already(std::int64_t index, NodeId position) {
     double bytes = 0;
     for (const TensorId id : graph_.nodes[position].inputs) {
       if (id == kAbsent || graph_.tensors[id].is_weight() || row_of_[id] == index) continue;
-      bytes += reads_.note(index, id, bytes_read(position, id));
+      const TensorId memory = result_.views.base[id];
+      if (!is_unstored(memory)) {
+        bytes += reads_.note(index, id, bytes_read(position, id));
+        continue;
+      }
+      bytes += bytes_read(position, id);
+      for (const TensorId source : plan_->repeated().sources(memory)) {
+        if (graph_.tensors[source].is_weight() || row_of_[source] == index) continue;
+        const double read = stored_bytes(graph_, storage(), source);
+        bytes -= read - reads_.note(index, source, read);
+      }
     }
     return bytes;
   }
+
+  [[nodiscard]] bool is_unstored(TensorId id) const { return plan_ && plan_->repeated().is_unstored(id); }
 
   // Bits of one element as `position` reads it: a cast copy has changed them.
   [[nodiscard]] int bits_read(NodeId position, TensorId id) const {
@@ -363,7 +375,7 @@ class Fuser {
   void add_node(std::int64_t index, NodeId position) {
     const Node& node = graph_.nodes[position];
     Kernel& row = result_.rows[index];
-    const bool is_first = row.members.empty();
+    const bool is_first = row.members.empty() && !bias_of_.contains(index);
     if (!is_first) row.name += concat("+", node.name);
     row.members.push_back(position);
     row.macs += node.cost.macs;
@@ -381,23 +393,24 @@ class Fuser {
       // What stays inside the group is neither written nor read again.
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] != index) continue;
-        bytes_in = std::max(0.0, bytes_in - stored_bytes(graph_, storage(), id));
+        bytes_in = std::max(0.0, bytes_in - bytes_read(position, id));
         // What somebody outside reads too is written all the same.
         const TensorId memory = result_.views.base[id];
-        if (--num_outside_[memory] == 0) {
+        if (--num_outside_[memory] == 0 && !is_unstored(memory)) {
           row.bytes_out = std::max(0.0, row.bytes_out - stored_bytes(graph_, storage(), memory));
         }
       }
     }
     if (runtime_.fuses_shared) {
       bytes_in = std::max(0.0, bytes_in - loaded_already(index, position));
-      if (kinds_[position] == CostKind::concat && !feeds_generated_[position]) {
+      if (is_long_concatenation(position)) {
         const double in_place = bytes_made_in_place(node, index);
         bytes_in = std::max(0.0, bytes_in - in_place);
         bytes_out = std::max(0.0, bytes_out - in_place);
       }
     }
     row.bytes_in += bytes_in;
+    if (!node.outputs.empty() && node.outputs[0] != kAbsent && is_unstored(node.outputs[0])) bytes_out = 0;
     row.bytes_out += bytes_out;
     row.weight_bytes += static_cast<double>(node.cost.weight_bytes) * stored_share(node.inputs, true, read);
     for (const TensorId id : node.outputs) {
@@ -408,27 +421,21 @@ class Fuser {
     if (node.op == OperatorId::unknown) result_.unknown_operators.push_back(node.source_operator);
   }
 
-  // A fused kernel skips the blocks of scores that causality hides.
-  [[nodiscard]] static double executed_share(const Kernel& row, const Node& node) {
-    const bool is_causal = row.kind == CostKind::attention && node.attributes.integer("is_causal", 0) != 0;
-    return is_causal ? (1 + 1 / std::max(1.0, row.m)) / 2 : 1.0;
-  }
-
   const Graph& graph_;
   const Runtime& runtime_;
   const Precision& precision_;
   bool inputs_channels_last_;
   std::vector<CostKind> kinds_;
-  std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
-  std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
-  GeneratedReads reads_;                    // of a code generator
-  std::vector<bool> feeds_generated_;       // [nodes] likewise: no library and no caller reads it
-  std::vector<std::int64_t> absorbed_;      // rows computed in later ones
-  std::vector<int> num_readers_;            // [tensors]
-  std::vector<int> num_outside_;            // [tensors] readers of this memory outside the row that makes it
-  std::vector<bool> cast_done_;             // [tensors]
-  bool moves_channels_last_ = false;        // the compiler gives convolutions such images
-  std::vector<bool> channels_last_;         // [tensors] of PyTorch's memory format; empty elsewhere
+  std::vector<std::int64_t> row_of_;          // [tensors] the row whose tail this is, seen through views; -1: none
+  std::vector<std::int64_t> producer_row_;    // [tensors] the last row that this depends on; -1: an input
+  std::optional<InductorPlan> plan_;          // of a code generator
+  GeneratedReads reads_;                      // of a code generator
+  std::map<std::int64_t, TensorId> bias_of_;  // of a code generator: rows that begin with one, and what they add it to
+  std::vector<std::int64_t> absorbed_;        // rows computed in later ones
+  std::vector<int> num_readers_;              // [tensors]
+  std::vector<int> num_outside_;              // [tensors] readers of this memory outside the row that makes it
+  std::vector<bool> cast_done_;               // [tensors]
+  std::vector<bool> channels_last_;           // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;
 };
 

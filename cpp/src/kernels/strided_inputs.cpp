@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kind_sets.h"
+#include "latpred/program.h"
 #include "operators/products.h"
 #include "strides.h"
 
@@ -51,6 +52,10 @@ bool has_bias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2
 
 }  // namespace
 
+bool is_of_pytorch(const Graph& graph) {
+  return graph.program != nullptr && graph.program->source.framework == "pytorch";
+}
+
 bool is_copied_for_product(const Shape& shape, const Shape& strides) {
   const Shape merged{count(shape.begin(), shape.end() - 2), shape[shape.size() - 2], shape.back()};
   const auto seen = viewed_strides(shape, strides, merged);
@@ -89,6 +94,12 @@ bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Sha
 bool adds_bias_behind(const Node& node, CostKind kind, bool channels_last) {
   if (node.op != OperatorId::conv && node.op != OperatorId::conv_transpose) return false;
   return has_bias(node) && (kind != CostKind::conv_depthwise || channels_last);
+}
+
+bool traces_bias_apart(const Graph& graph, const Node& node, CostKind kind) {
+  if (node.op == OperatorId::linear) return has_bias(node) && graph.tensors[node.inputs[0]].shape.size() > kBatchedRank;
+  const bool has_kernel_with_bias = false;
+  return adds_bias_behind(node, kind, !has_kernel_with_bias);
 }
 
 }  // namespace latpred

@@ -9,6 +9,9 @@ namespace latpred {
 
 // What eager PyTorch does before a kernel that cannot read its input as it lies in memory.
 
+// Whether `graph` was read from PyTorch, whose rules of strides hold for it.
+[[nodiscard]] bool is_of_pytorch(const Graph& graph);
+
 // Whether a batched product has to copy this operand: its leading dimensions are not one in memory, or its rows have
 // gaps both ways.
 [[nodiscard]] bool is_copied_for_product(const Shape& shape, const Shape& strides);
@@ -29,5 +32,8 @@ struct StoredWeights {
 // Eager PyTorch calls cuDNN for a convolution and adds the bias to what comes out (ATen's Convolution.cpp); its own
 // depth-wise kernels, which it takes for images that are not channels-last, add it themselves.
 [[nodiscard]] bool adds_bias_behind(const Node& node, CostKind kind, bool channels_last);
+
+// Traced for a compiler, a convolution, and a fully connected layer of four dimensions, adds its bias by itself.
+[[nodiscard]] bool traces_bias_apart(const Graph& graph, const Node& node, CostKind kind);
 
 }  // namespace latpred

@@ -200,4 +200,15 @@ ViewInfo find_views(const Graph& graph, bool channels_last) {
   return info;
 }
 
+std::vector<std::vector<NodeId>> memory_readers(const Graph& graph, const ViewInfo& views) {
+  std::vector<std::vector<NodeId>> readers(graph.tensors.size());
+  for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
+    if (views.is_view[position]) continue;
+    for (const TensorId id : graph.nodes[position].inputs) {
+      if (id != kAbsent) readers[views.base[id]].push_back(position);
+    }
+  }
+  return readers;
+}
+
 }  // namespace latpred

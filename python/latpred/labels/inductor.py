@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 RUNTIME = "inductor"
 _LOOP = "Loop"  # generated code; what calls a library says which
-_NEVER_EXECUTED = "NopKernelSchedulerNode"  # concatenations whose parts are written in place
+NEVER_EXECUTED = "NopKernelSchedulerNode"  # concatenations whose parts are written in place
 
 
-class _HasFused(Exception):
+class HasFused(Exception):
     """No error: it ends the compilation."""
 
 
@@ -73,8 +73,8 @@ def _fused(torch: Any, module: Any, example: tuple[Any, ...]) -> list[dict[str, 
     found: list[dict[str, Any]] = []
 
     def look(nodes: Sequence[Any]) -> Sequence[Any]:
-        found.extend(_described(node) for node in nodes if type(node).__name__ != _NEVER_EXECUTED)
-        raise _HasFused
+        found.extend(_described(node) for node in nodes if type(node).__name__ != NEVER_EXECUTED)
+        raise HasFused
 
     changes = {"_post_fusion_custom_pass": look, "trace.provenance_tracking_level": 1, "force_disable_caches": True}
     with settings.patch(changes):

@@ -1,0 +1,83 @@
+#include "inlined_nodes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kind_sets.h"
+
+namespace latpred {
+namespace {
+
+// Their decompositions use the input more than once (x * sigmoid(x), where(x > 0, x, 0.01 * x)): a batch norm in front
+// is written, for it reads more tensors than Inductor repeats (realize_reads_threshold).
+constexpr std::array kReadTwice{
+    OperatorId::leaky_relu, OperatorId::prelu, OperatorId::hard_swish, OperatorId::quick_gelu, OperatorId::silu,
+    OperatorId::swish,      OperatorId::elu,   OperatorId::selu,       OperatorId::celu,       OperatorId::gelu,
+    OperatorId::fast_gelu,  OperatorId::mish,  OperatorId::softplus};
+
+constexpr int kHalfBits = 16;
+constexpr int kSingleBits = 32;
+constexpr Kinds kSameShape = kPointwise | of(CostKind::batch_norm);
+
+using NodeIds = std::vector<NodeId>;
+
+bool is_computed_again(const std::vector<CostKind>& kinds, const NodeIds& readers) {
+  const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
+  if (readers.empty() || std::ranges::any_of(readers, is_library)) return false;
+  return readers.size() > 1 || !has(kSameShape, kinds[readers.front()]);
+}
+
+// From now on `id`, and what looks at it, lies where `from` does.
+void see_through(TensorId id, TensorId from, ViewInfo& views) {
+  std::ranges::replace(views.base, id, views.base[from]);
+}
+
+bool pads_nothing(const Graph& graph, const Node& node) {
+  return node.op == OperatorId::pad && graph.tensors[node.inputs[0]].shape == graph.tensors[node.outputs[0]].shape;
+}
+
+void widen(const NodeIds& readers, TensorId id, Storage& storage) {
+  if (storage.tensor_bits[id] != kHalfBits) return;
+  storage.tensor_bits[id] = kSingleBits;
+  for (const NodeId reader : readers) std::erase(storage.casts[reader], id);
+}
+
+}  // namespace
+
+std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds, ViewInfo& views,
+                               Storage& storage) {
+  std::vector<bool> written(graph.tensors.size(), false);
+  std::vector<NodeId> maker(graph.tensors.size(), -1);
+  std::vector<bool> is_result(graph.tensors.size(), false);
+  for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
+    const Node& node = graph.nodes[position];
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent) maker[id] = position;
+    }
+    if (pads_nothing(graph, node)) {
+      views.is_view[position] = true;
+      see_through(node.outputs[0], node.inputs[0], views);
+    }
+  }
+  const std::vector<NodeIds> readers = memory_readers(graph, views);
+  for (const TensorId id : graph.outputs) is_result[views.base[id]] = true;
+  for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
+    const Node& node = graph.nodes[position];
+    if (std::ranges::find(kReadTwice, node.op) == kReadTwice.end() || views.is_view[position]) continue;
+    const TensorId from = node.inputs[0];
+    const TensorId made = node.outputs[0];
+    const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;
+    if (!is_behind_norm || readers[from].size() != 1 || is_result[from] || is_result[made]) continue;
+    if (!is_computed_again(kinds, readers[made])) continue;
+    views.is_view[position] = true;
+    widen(readers[from], from, storage);
+    for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
+      if (views.base[id] == made) widen(readers[made], static_cast<TensorId>(id), storage);
+    }
+    see_through(made, from, views);
+    written[from] = true;
+  }
+  return written;
+}
+
+}  // namespace latpred

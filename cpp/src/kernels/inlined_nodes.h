@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "latpred/graph.h"
+#include "latpred/operators.h"
+#include "latpred/storage.h"
+#include "latpred/views.h"
+
+namespace latpred {
+
+// What Inductor computes again in each kernel that reads it becomes a view:
+// - padding by nothing;
+// - an activation that wants its input more than once, behind a batch norm, in front of kernels that cannot run with it
+//   (pools, reductions, concatenations, several of them). The norm is written then, in the single precision that both
+//   compute in.
+// [tensors] true: such a norm's.
+[[nodiscard]] std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds, ViewInfo& views,
+                                             Storage& storage);
+
+}  // namespace latpred

@@ -1,0 +1,92 @@
+#include "kernels/inductor_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "graph_maker.h"
+#include "latpred/kernel.h"
+#include "latpred/program.h"
+
+namespace latpred::testing {
+namespace {
+
+constexpr std::int64_t kBatch = 8;
+
+Kernels run(Graph graph) {
+  Program program;
+  program.source.framework = "pytorch";
+  graph.program = std::make_shared<const Program>(std::move(program));
+  return fuse(graph, "compiled", "fp16");
+}
+
+std::size_t count(const Kernels& kernels, std::string_view part) {
+  std::size_t found = 0;
+  for (const Kernel& row : kernels.rows) found += row.name.find(part) != std::string::npos ? 1 : 0;
+  return found;
+}
+
+TensorId convolve(GraphMaker& make, TensorId x, std::vector<TensorId> more = {}) {
+  std::vector<TensorId> inputs{x, make.weight({32, 32, 3, 3})};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  return make.node(OperatorId::conv, inputs, {kBatch, 32, 8, 8},
+                   {{"kernel_shape", Shape{3, 3}}, {"pads", Shape{1, 1, 1, 1}}, {"strides", Shape{1, 1}}});
+}
+
+TEST(InductorPlan, ABiasIsAddedByTheKernelBehindItOrByOneOfItsOwn) {
+  GraphMaker make;
+  const TensorId x = convolve(make, make.input({kBatch, 32, 8, 8}), {make.weight({32})});
+  const TensorId y = convolve(make, make.node(OperatorId::relu, {x}, {kBatch, 32, 8, 8}), {make.weight({32})});
+  const Kernels kernels = run(make.build({y}));
+  ASSERT_EQ(kernels.rows.size(), 4U);
+  EXPECT_EQ(kernels.rows[1].name, "conv_0.bias+relu_1");
+  EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_in, kernels.rows[1].bytes_out);
+  EXPECT_TRUE(kernels.rows[3].name.ends_with(".bias"));
+}
+
+// A slice of an image whose channels are innermost is read where it lies; rows turned into channels are not.
+TEST(InductorPlan, AConvolutionCopiesWhatIsNotChannelsLast) {
+  GraphMaker make;
+  const TensorId x = convolve(make, make.input({kBatch, 32, 8, 8}));
+  const TensorId half = make.node(OperatorId::slice, {x}, {kBatch, 16, 8, 8});
+  const TensorId y = make.node(OperatorId::conv, {half, make.weight({32, 16, 1, 1})}, {kBatch, 32, 8, 8},
+                               {{"kernel_shape", Shape{1, 1}}, {"strides", Shape{1, 1}}});
+  EXPECT_EQ(count(run(make.build({y})), "copy("), 0U);
+
+  GraphMaker turned;
+  const TensorId from = convolve(turned, turned.input({kBatch, 32, 8, 8}));
+  const TensorId rows = turned.node(OperatorId::transpose, {from}, {kBatch, 8, 32, 8}, {{"perm", Shape{0, 2, 1, 3}}});
+  const TensorId z = turned.node(OperatorId::conv, {rows, turned.weight({32, 8, 1, 1})}, {kBatch, 32, 32, 8},
+                                 {{"kernel_shape", Shape{1, 1}}, {"strides", Shape{1, 1}}});
+  EXPECT_EQ(count(run(turned.build({z})), "copy("), 1U);
+}
+
+// Heads cut out of one product are copied for the next one, unless a generated kernel writes them as they are read.
+TEST(InductorPlan, AProductCopiesHeadsThatALibraryMade) {
+  const auto products = [](bool scales) {
+    GraphMaker make;
+    const auto heads = [&](TensorId id) {
+      return make.node(OperatorId::transpose, {id}, {kBatch, 4, 16, 8}, {{"perm", Shape{0, 2, 1, 3}}});
+    };
+    TensorId query =
+        make.node(OperatorId::linear, {make.input({kBatch, 16, 32}), make.weight({32, 32})}, {kBatch, 16, 32});
+    query = heads(make.node(OperatorId::reshape, {query}, {kBatch, 16, 4, 8}));
+    if (scales) query = make.node(OperatorId::sigmoid, {query}, {kBatch, 4, 16, 8});
+    return run(
+        make.build({make.node(OperatorId::matmul, {query, make.input({kBatch, 4, 8, 16})}, {kBatch, 4, 16, 16})}));
+  };
+  EXPECT_EQ(count(products(false), "copy("), 1U);
+  EXPECT_EQ(count(products(true), "copy("), 0U);
+}
+
+TEST(InductorPlan, GroupNormsReadTwice) {
+  GraphMaker make;
+  const TensorId x = convolve(make, make.input({kBatch, 32, 8, 8}));
+  const TensorId y = make.node(OperatorId::group_norm, {x, make.weight({32}), make.weight({32})}, {kBatch, 32, 8, 8},
+                               {{"num_groups", 4}});
+  const Kernels kernels = run(make.build({y}));
+  ASSERT_EQ(count(kernels, ".statistics"), 1U);
+  EXPECT_EQ(kernels.rows.back().kind, CostKind::reduce);
+  EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_in, kernels.rows[1].bytes_in);
+}
+
+}  // namespace
+}  // namespace latpred::testing
