@@ -32,8 +32,13 @@ void see_through(TensorId id, TensorId from, ViewInfo& views) {
   std::ranges::replace(views.base, id, views.base[from]);
 }
 
+bool has_both_ends(const Node& node) {
+  return !node.inputs.empty() && node.inputs[0] != kAbsent && !node.outputs.empty() && node.outputs[0] != kAbsent;
+}
+
 bool pads_nothing(const Graph& graph, const Node& node) {
-  return node.op == OperatorId::pad && graph.tensors[node.inputs[0]].shape == graph.tensors[node.outputs[0]].shape;
+  return node.op == OperatorId::pad && has_both_ends(node) &&
+         graph.tensors[node.inputs[0]].shape == graph.tensors[node.outputs[0]].shape;
 }
 
 void widen(const NodeIds& readers, TensorId id, Storage& storage) {
@@ -63,7 +68,8 @@ std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& 
   for (const TensorId id : graph.outputs) is_result[views.base[id]] = true;
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
-    if (std::ranges::find(kReadTwice, node.op) == kReadTwice.end() || views.is_view[position]) continue;
+    if (std::ranges::find(kReadTwice, node.op) == kReadTwice.end() || !has_both_ends(node)) continue;
+    if (views.is_view[position]) continue;
     const TensorId from = node.inputs[0];
     const TensorId made = node.outputs[0];
     const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;

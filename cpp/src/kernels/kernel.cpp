@@ -1,6 +1,7 @@
 #include "latpred/kernel.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -99,9 +100,7 @@ class Fuser {
   // Views read nothing: who reads a view reads the memory that it looks at.
   void count_readers_of_memory() {
     num_outside_.clear();
-    for (const auto& readers : memory_readers(graph_, result_.views)) {
-      num_outside_.push_back(static_cast<int>(readers.size()));
-    }
+    for (const auto& readers : memory_readers(graph_, result_.views)) num_outside_.push_back(std::ssize(readers));
     for (const TensorId id : graph_.outputs) ++num_outside_[result_.views.base[id]];
   }
 
@@ -180,8 +179,7 @@ class Fuser {
     const double bytes = stored_bytes(graph_, storage(), id);
     result_.rows.push_back(bias_kernel(node, graph_.tensors[id], bytes, storage().arithmetic[position]));
     if (!plan_) return;
-    row_of_[id] = static_cast<std::int64_t>(result_.rows.size()) - 1;
-    producer_row_[id] = row_of_[id];
+    row_of_[id] = producer_row_[id] = std::ssize(result_.rows) - 1;
     bias_of_[row_of_[id]] = id;
   }
 
@@ -315,7 +313,7 @@ class Fuser {
 
   // Rows that make nothing but what their readers compute again.
   void drop_repeated() {
-    const auto is_repeated = [&](NodeId member) { return is_unstored(graph_.nodes[member].outputs[0]); };
+    const auto is_repeated = [&](NodeId member) { return makes_unstored(graph_.nodes[member]); };
     for (std::size_t row = 0; row < result_.rows.size(); ++row) {
       const Kernel& kernel = result_.rows[row];
       if (!kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated)) {
@@ -344,6 +342,9 @@ class Fuser {
     return bytes;
   }
 
+  [[nodiscard]] bool makes_unstored(const Node& node) const {
+    return !node.outputs.empty() && is_unstored(node.outputs[0]);
+  }
   [[nodiscard]] bool is_unstored(TensorId id) const { return plan_ && plan_->repeated().is_unstored(id); }
 
   // Bits of one element as `position` reads it: a cast copy has changed them.
@@ -410,7 +411,7 @@ class Fuser {
       }
     }
     row.bytes_in += bytes_in;
-    if (!node.outputs.empty() && node.outputs[0] != kAbsent && is_unstored(node.outputs[0])) bytes_out = 0;
+    if (makes_unstored(node)) bytes_out = 0;
     row.bytes_out += bytes_out;
     row.weight_bytes += static_cast<double>(node.cost.weight_bytes) * stored_share(node.inputs, true, read);
     for (const TensorId id : node.outputs) {
@@ -433,7 +434,7 @@ class Fuser {
   std::map<std::int64_t, TensorId> bias_of_;  // of a code generator: rows that begin with one, and what they add it to
   std::vector<std::int64_t> absorbed_;        // rows computed in later ones
   std::vector<int> num_readers_;              // [tensors]
-  std::vector<int> num_outside_;              // [tensors] readers of this memory outside the row that makes it
+  std::vector<std::ptrdiff_t> num_outside_;   // [tensors] readers of this memory outside the row that makes it
   std::vector<bool> cast_done_;               // [tensors]
   std::vector<bool> channels_last_;           // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;

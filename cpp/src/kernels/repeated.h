@@ -17,7 +17,9 @@ class Repeated {
   Repeated(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds);
 
   // Whether no kernel writes the memory of `id`.
-  [[nodiscard]] bool is_unstored(TensorId id) const { return !sources_.empty() && !sources_[id].empty(); }
+  [[nodiscard]] bool is_unstored(TensorId id) const {
+    return id != kAbsent && !sources_.empty() && !sources_[id].empty();
+  }
   // What is read in its place.
   [[nodiscard]] const std::vector<TensorId>& sources(TensorId id) const { return sources_[id]; }
   // Whether all who read what a library made add the bias themselves.

@@ -97,7 +97,9 @@ bool adds_bias_behind(const Node& node, CostKind kind, bool channels_last) {
 }
 
 bool traces_bias_apart(const Graph& graph, const Node& node, CostKind kind) {
-  if (node.op == OperatorId::linear) return has_bias(node) && graph.tensors[node.inputs[0]].shape.size() > kBatchedRank;
+  if (node.op == OperatorId::linear) {
+    return has_bias(node) && node.inputs[0] != kAbsent && graph.tensors[node.inputs[0]].shape.size() > kBatchedRank;
+  }
   const bool has_kernel_with_bias = false;
   return adds_bias_behind(node, kind, !has_kernel_with_bias);
 }
