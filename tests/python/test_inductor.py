@@ -6,6 +6,7 @@ from benchmark_modules import benchmark_module
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's, of its own deprecated calls
 BATCH, SIZE = 256, 32
 IMAGE = (BATCH, 16, SIZE, SIZE)
 
