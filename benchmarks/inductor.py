@@ -239,7 +239,7 @@ def sums_of_ours(graph: _core.Graph) -> Sums:
 
 
 def networks() -> pd.DataFrame:
-    """One of each family: family, recipe."""
+    """One of each family: its rows' columns, and `name`, the recipe of the network that was timed."""
     rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
     is_timed = (rows.runtime == "compiled") & (rows.precision == "amp") & rows.runtime_version.str.contains("2.9")
     rows = rows[is_timed & rows.recipe.str.startswith("timm:")]
@@ -247,7 +247,7 @@ def networks() -> pd.DataFrame:
 
 
 def text_of(table: pd.DataFrame) -> str:
-    """The table by family and what it says in all."""
+    """Ratios over all networks of `table`, one line for each quantity."""
     lines = []
     for name in ("bytes", "kernels", "casts"):
         ratio = table[f"{name}_ours"] / table[f"{name}_inductor"].clip(lower=1)

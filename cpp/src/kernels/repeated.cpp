@@ -11,31 +11,20 @@ namespace {
 constexpr std::size_t kMostReads = 4;
 constexpr Kinds kRepeated = kPointwise | of(CostKind::batch_norm, CostKind::layer_norm);
 
-// [tensors] memory that a library or the caller reads.
-std::vector<bool> is_given_away(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds) {
-  std::vector<bool> result(graph.tensors.size(), false);
-  for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
-    if (views.is_view[position] || !has(kLibraries, kinds[position])) continue;
-    for (const TensorId id : graph.nodes[position].inputs) {
-      if (id != kAbsent) result[views.base[id]] = true;
-    }
-  }
-  for (const TensorId id : graph.outputs) result[views.base[id]] = true;
-  return result;
-}
-
 }  // namespace
 
 Repeated::Repeated(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds)
     : sources_(graph.tensors.size()), repeats_bias_(graph.nodes.size(), false) {
-  const std::vector<bool> given_away = is_given_away(graph, views, kinds);
   const auto readers = memory_readers(graph, views);
+  const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
+  std::vector<bool> is_result(graph.tensors.size(), false);
+  for (const TensorId id : graph.outputs) is_result[views.base[id]] = true;
   std::vector<std::vector<TensorId>> reads(graph.tensors.size());  // of what is not stored, and of what alone reads it
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     if (views.is_view[position] || node.outputs.empty() || node.outputs[0] == kAbsent) continue;
     const TensorId made = node.outputs[0];
-    if (given_away[made]) continue;
+    if (is_result[made] || std::ranges::any_of(readers[made], is_library)) continue;
     const bool is_shared = readers[made].size() > 1;
     if (traces_bias_apart(graph, node, kinds[position])) {
       repeats_bias_[position] = is_shared;

@@ -100,8 +100,8 @@ bool traces_bias_apart(const Graph& graph, const Node& node, CostKind kind) {
   if (node.op == OperatorId::linear) {
     return has_bias(node) && node.inputs[0] != kAbsent && graph.tensors[node.inputs[0]].shape.size() > kBatchedRank;
   }
-  const bool has_kernel_with_bias = false;
-  return adds_bias_behind(node, kind, !has_kernel_with_bias);
+  constexpr bool kChannelsLast = true;  // of a depth-wise one too: no kernel of ATen's own adds it
+  return adds_bias_behind(node, kind, kChannelsLast);
 }
 
 }  // namespace latpred
