@@ -45,6 +45,7 @@ class HeldRows {
     rows_.units = view<std::int64_t>("units");
     rows_.library = view<std::int64_t>("library");
     rows_.gap_scale = view<double>("gap_scale");
+    rows_.cycles_per_byte = view<double>("cycles_per_byte");
     rows_.memory_kind = view<std::int64_t>("memory_kind");
     rows_.host_kind = view<std::int64_t>("host_kind");
     rows_.host_weight = view<double>("host_weight");

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::int64_t kBatch = 8;
 
-Kernels run(Graph graph) {
+Kernels run(Graph graph, std::string_view precision = "fp16") {
   Program program;
   program.source.framework = "pytorch";
   graph.program = std::make_shared<const Program>(std::move(program));
-  return fuse(graph, "compiled", "fp16");
+  return fuse(graph, "compiled", precision);
 }
 
 std::size_t count(const Kernels& kernels, std::string_view part) {
@@ -40,6 +40,19 @@ TEST(InductorPlan, ABiasIsAddedByTheKernelBehindItOrByOneOfItsOwn) {
   EXPECT_EQ(kernels.rows[1].name, "conv_0.bias+relu_1");
   EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_in, kernels.rows[1].bytes_out);
   EXPECT_TRUE(kernels.rows[3].name.ends_with(".bias"));
+}
+
+// It is cast by what adds it, be that one kernel or each that reads what the convolution made.
+TEST(InductorPlan, ABiasThatGeneratedKernelsAddHasNoKernelForItsCast) {
+  for (const int readers : {1, 2}) {
+    GraphMaker make;
+    const Shape image{kBatch, 32, 8, 8};
+    const TensorId x = convolve(make, make.input(image), {make.weight({32})});
+    std::vector<TensorId> results;
+    for (int i = 0; i < readers; ++i) results.push_back(convolve(make, make.node(OperatorId::relu, {x}, image)));
+    const Kernels kernels = run(make.build(results), "amp");
+    EXPECT_EQ(count(kernels, "cast("), 2U + readers);  // the image and the weights of the convolutions
+  }
 }
 
 // A slice of an image whose channels are innermost is read where it lies; rows turned into channels are not.

@@ -36,6 +36,7 @@ struct Numbers {
   double launch = 0;
   double host_convolutions = 0;
   double memory_kinds = 0;
+  double cycles = -20;  // the logit: memory time is the bandwidth's alone
   double input_deviation = 1;
   double first_weight = 0;  // of column 0 on the inverse compute, second member only
 
@@ -54,7 +55,8 @@ struct Numbers {
         {"input_deviation", array({2, columns}, input_deviation)},
         {"weight_0", array({2, 4, columns})},
         {"bias_0", array({2, 4})},
-        {"memory_effects", array({2, 3}, memory_kinds)},
+        {"cycles", array({2, 1}, cycles)},
+        {"memory_effects", array({2, kNumMemoryKinds}, memory_kinds)},
         {"device_effects", array({2, 1, 4})},
         {"runtime_effects", array({2, 1, 3})},
         {"launch_effects", array({2, 1}, launch)},
@@ -69,7 +71,7 @@ struct Numbers {
     for (const std::size_t place : {2U, 5U}) arrays.at("runtime_effects").values[place] = runtime_memory;
     const std::string more =
         concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
-               R"(], "memory_kinds": ["stacked", "graphics", "fast graphics"], )",
+               R"(], "memory_kinds": ["stacked", "graphics", "fast graphics", "old graphics"], )",
                R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"], )",
                R"("launch_effects": ["A100-SXM4-40GB|eager"], )", R"("host_kind_runtimes": ["eager"])");
     return testing::write_checkpoint("kernel_residual.safetensors",
@@ -92,6 +94,16 @@ TEST(KernelResidual, EvaluatesTheForm) {
   const double memory = traffic / terms.bandwidth_bytes_per_s * std::exp(0.25 - 0.1);
   EXPECT_NEAR(Numbers{.memory_kinds = -0.1}.latency(network).kernel_s[0],
               pnorm3(compute, memory) + kGapS * 1.7e9 / *network.device.clock_hz, 1e-12);
+}
+
+TEST(KernelResidual, MemoryTimeFallsWithCyclesAndBandwidth) {
+  const PreparedNetwork network(convolution_network({.channels = 64, .size = 56}), 64, device("RTX 4090"));
+  const auto relu_s = [&](double cycles) { return Numbers{.cycles = cycles}.latency(network).kernel_s[1]; };
+  const KernelTerms terms = kernel_terms(network.kernels.rows[1], network.device, network.part);
+  const double gap = kGapS * terms.gap_scale;
+  EXPECT_GT(terms.cycles_per_byte, 2);
+  EXPECT_NEAR((relu_s(-1.4) - gap) / (relu_s(-20) - gap), std::pow(terms.cycles_per_byte, -1 / (1 + std::exp(1.4))),
+              1e-4);
 }
 
 TEST(KernelResidual, AveragesItsMembersBeforeThePhysics) {

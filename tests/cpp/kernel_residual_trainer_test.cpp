@@ -22,7 +22,7 @@ struct Calls {
   std::vector<double> inputs;
   std::vector<std::int64_t> input_kind, first_kernel{0}, input;
   std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
-  std::vector<double> least_compute_s, least_memory_s, gap_scale;
+  std::vector<double> least_compute_s, least_memory_s, gap_scale, cycles_per_byte;
   std::vector<std::int64_t> units, library, memory_kind, host_kind;
   std::vector<double> host_weight, host_columns, host_s, copy_s;
   std::vector<std::int64_t> shows_host, device, chip, version, launch, host;
@@ -47,6 +47,7 @@ struct Calls {
     units.push_back(0);
     library.push_back(2);
     gap_scale.push_back(1);
+    cycles_per_byte.push_back(1);
     memory_kind.push_back(0);
     host_kind.push_back(0);
     host_weight.push_back(1);
@@ -80,6 +81,7 @@ struct Calls {
             .units = units,
             .library = library,
             .gap_scale = gap_scale,
+            .cycles_per_byte = cycles_per_byte,
             .memory_kind = memory_kind,
             .host_kind = host_kind,
             .host_weight = host_weight,
@@ -156,7 +158,8 @@ NamedArrays no_learning() {
           {"version_effects", zeros({1, 3})},
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
-          {"memory_effects", zeros({3})},
+          {"memory_effects", zeros({4})},
+          {"cycles", zeros({1}, -20)},
           {"host_kind_effects", zeros({2})},
           {"host_column_effects", zeros({1})},
           {"l2", zeros({2})}};
@@ -210,6 +213,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   calls.units[0] = 1;
   calls.library[0] = 0;
   calls.gap_scale[0] = 0.8;
+  calls.cycles_per_byte[0] = 1.3;
   calls.memory_kind[0] = 2;
   calls.chip[0] = calls.version[0] = calls.launch[0] = calls.host[0] = 1;
   NamedArrays arrays = no_learning();
@@ -221,14 +225,16 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("version_effects").values = {0.07, 9, 0.08};
   arrays.at("launch_effects").values = {0.3};
   arrays.at("host_effects").values = {0.2};
-  arrays.at("memory_effects").values = {9, 0.09, 9};
+  arrays.at("memory_effects").values = {9, 0.09, 9, 9};
+  arrays.at("cycles").values = {-1};
   arrays.at("l2").values = {std::log(0.5), 0};
   const double learnt_compute = kOutputBounds[0] * std::tanh(0.2 / kOutputBounds[0]);
   const double learnt_memory = kOutputBounds[1] * std::tanh(-0.4 / kOutputBounds[1]);
   const double compute =
       3e-4 * std::exp(0.1 + 0.05 + learnt_compute + 0.01 + 0.04 + 0.07) * std::pow(1.5, 1 / (1 + std::exp(-0.3)));
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
-  const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08 + 0.09);
+  const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08 + 0.09) /
+                        std::pow(1.3, 1 / (1 + std::exp(1.0)));
   const double kernel = pnorm3(compute, memory) + 2e-6 * 0.8 * std::exp(0.03 + 0.06);
   EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).latency_s.at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)),
               1e-12);

@@ -70,6 +70,9 @@ TEST(KernelTerms, SaysWhichUnitsAndWhichLibrary) {
 TEST(KernelTerms, AGapIsCountedInCyclesAndMemoriesAreOfAKind) {
   EXPECT_NEAR(terms(stream(1), "A100").gap_scale, 1.7e9 / *device("A100").clock_hz, 1e-12);
   EXPECT_LT(terms(stream(1), "RTX 4090").gap_scale, 1);
+  EXPECT_NEAR(terms(stream(1), "A100").cycles_per_byte, 108 * 1.41e9 / 1.555e12 / 0.12, 1e-2);
+  EXPECT_GT(terms(stream(1), "RTX 4090").cycles_per_byte, 2);
+  EXPECT_EQ(memory_kind(device("GTX 1080 Ti")), MemoryKind::old_graphics);
   EXPECT_EQ(memory_kind(device("H100")), MemoryKind::stacked);
   EXPECT_EQ(memory_kind(device("T4")), MemoryKind::graphics);
   EXPECT_EQ(memory_kind(device("RTX 4090")), MemoryKind::fast_graphics);
@@ -79,6 +82,7 @@ TEST(KernelTerms, AGapIsCountedInCyclesAndMemoriesAreOfAKind) {
   const KernelTerms unknown = kernel_terms(stream(1), other, partition(other, ""));
   EXPECT_EQ(unknown.memory, MemoryKind::unknown);
   EXPECT_EQ(unknown.gap_scale, 1);
+  EXPECT_EQ(unknown.cycles_per_byte, 1);
 }
 
 TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {

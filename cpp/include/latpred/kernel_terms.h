@@ -21,10 +21,11 @@ inline constexpr std::size_t kNumComputeUnits = 2;
 enum class KernelLibrary : std::uint8_t { convolution = 0, product = 1, none = 2 };
 inline constexpr std::size_t kNumKernelLibraries = 3;
 
-// Memories that hold different shares of their data sheet's bandwidth: the fast ones of desktop cards the most, GDDR5
-// and GDDR6, which server cards run with their error correction among the data, the least.
-enum class MemoryKind : std::uint8_t { unknown = 0, stacked = 1, graphics = 2, fast_graphics = 3 };
-inline constexpr std::array<std::string_view, 4> kMemoryKindNames{"unknown", "stacked", "graphics", "fast graphics"};
+// Memories that hold different shares of their data sheet's bandwidth: the fast ones of desktop cards the most, GDDR6,
+// which server cards run with their error correction among the data, less, Pascal's the least.
+enum class MemoryKind : std::uint8_t { unknown = 0, stacked = 1, graphics = 2, fast_graphics = 3, old_graphics = 4 };
+inline constexpr std::array<std::string_view, 5> kMemoryKindNames{"unknown", "stacked", "graphics", "fast graphics",
+                                                                  "old graphics"};
 inline constexpr std::size_t kNumMemoryKinds = kMemoryKindNames.size() - 1;  // unknown not counted: it has no effect
 [[nodiscard]] MemoryKind memory_kind(const Device& device);
 
@@ -40,7 +41,8 @@ struct KernelTerms {
   // What no kernel goes below: peak and bandwidth with a margin, Winograd's saved multiplications, bytes that L2 holds.
   double least_compute_s = 0;
   double least_memory_s = 0;
-  double gap_scale = 1;  // of the time between two kernels, which is counted in cycles
+  double gap_scale = 1;        // of the time between two kernels, which is counted in cycles
+  double cycles_per_byte = 1;  // of the SMs, over those of most measured cards; 1 where clock or SMs are unknown
   CostKind kind = CostKind::other;
   ComputeUnits units = ComputeUnits::general;
   KernelLibrary library = KernelLibrary::none;

@@ -20,7 +20,7 @@ constexpr double kNothingS = 1e-15;
 
 constexpr std::int64_t kNumUnits = 2;      // general, matrix
 constexpr std::int64_t kNumLibraries = 3;  // convolution, product, none
-constexpr std::int64_t kNumMemories = 4;   // unknown, stacked, graphics, fast graphics
+constexpr std::int64_t kNumMemories = 5;   // unknown, stacked, graphics, fast graphics, old graphics
 
 double log_s(double seconds) { return std::log(std::max(seconds, kNothingS)); }
 
@@ -90,6 +90,7 @@ void check(const KernelRows& rows) {
   check_numbers("least_compute_s", rows.least_compute_s, num_kernels, Sign::not_negative);
   check_numbers("least_memory_s", rows.least_memory_s, num_kernels, Sign::not_negative);
   check_numbers("gap_scale", rows.gap_scale, num_kernels, Sign::positive);
+  check_numbers("cycles_per_byte", rows.cycles_per_byte, num_kernels, Sign::positive);
   check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
   check_indices("host_kind", rows.host_kind, rows.num_host_kinds + 1, num_kernels);
   check_numbers("host_weight", rows.host_weight, num_kernels, Sign::positive);
@@ -189,6 +190,7 @@ KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which,
   batch.log_least_compute = of_kernels(rows.least_compute_s, log_s);
   batch.log_least_memory = of_kernels(rows.least_memory_s, log_s);
   batch.log_gap_scale = of_kernels(rows.gap_scale, std::log);
+  batch.log_cycles_per_byte = of_kernels(rows.cycles_per_byte, std::log);
   batch.memory_kind = indices_of_kernels(rows.memory_kind);
   batch.host_kind = indices_of_kernels(rows.host_kind);
   batch.host_weight = of_kernels(rows.host_weight, same);

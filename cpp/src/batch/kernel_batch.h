@@ -28,6 +28,7 @@ struct KernelBatch {
   at::Tensor log_least_compute;
   at::Tensor log_least_memory;
   at::Tensor log_gap_scale;
+  at::Tensor log_cycles_per_byte;
   at::Tensor memory_kind;  // [k], 0: none
   at::Tensor host_kind;    // [k], 0: none
   at::Tensor host_weight;  // [k]

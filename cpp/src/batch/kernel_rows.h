@@ -29,6 +29,7 @@ struct KernelRows {
   std::span<const std::int64_t> units;
   std::span<const std::int64_t> library;
   std::span<const double> gap_scale;
+  std::span<const double> cycles_per_byte;
   std::span<const std::int64_t> memory_kind;
   std::span<const std::int64_t> host_kind;  // what the host launches, where it takes an operator's own time
   std::span<const double> host_weight;      // what is known of that time beforehand, over the runtime's for a launch

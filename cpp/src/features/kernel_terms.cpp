@@ -20,6 +20,9 @@ constexpr double kL2BandwidthMultiple = 3;
 // Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB.
 constexpr double kUnknownL2Bytes = 4e6;
 
+// Cycles of all SMs for a byte of the memory's bandwidth, near those of most measured cards (A10, RTX PRO 6000, V100).
+constexpr double kUsualCyclesPerByte = 0.12;
+
 // The clock whose cycles make the learnt gap: a scale, near that of most measured cards.
 constexpr double kGapClockHz = 1.7e9;
 
@@ -28,9 +31,9 @@ constexpr std::array<std::pair<std::string_view, MemoryKind>, 9> kMemoryKinds{{
     {"HBM2e", MemoryKind::stacked},
     {"HBM3", MemoryKind::stacked},
     {"HBM3e", MemoryKind::stacked},
-    {"GDDR5", MemoryKind::graphics},
+    {"GDDR5", MemoryKind::old_graphics},
     {"GDDR6", MemoryKind::graphics},
-    {"GDDR5X", MemoryKind::fast_graphics},
+    {"GDDR5X", MemoryKind::old_graphics},
     {"GDDR6X", MemoryKind::fast_graphics},
     {"GDDR7", MemoryKind::fast_graphics},
 }};
@@ -86,7 +89,13 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
   terms.least_memory_s = kSmallestInverse * least_bytes / terms.bandwidth_bytes_per_s;
-  if (device.clock_hz) terms.gap_scale = kGapClockHz / *device.clock_hz;
+  if (device.clock_hz) {
+    terms.gap_scale = kGapClockHz / *device.clock_hz;
+    const double cycles_per_s = partition.sms * *device.clock_hz * device.sustained_share.value;
+    if (cycles_per_s > 0) {
+      terms.cycles_per_byte = cycles_per_s / partition.bandwidth_bytes_per_s(device) / kUsualCyclesPerByte;
+    }
+  }
   terms.memory = memory_kind(device);
   return terms;
 }
@@ -106,6 +115,7 @@ const std::vector<TermRow>& term_rows() {
       {"library", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.library); }},
       {"gap_scale", "1", [](const KernelTerms& terms) { return terms.gap_scale; }},
       {"memory_kind", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.memory); }},
+      {"cycles_per_byte", "1", [](const KernelTerms& terms) { return terms.cycles_per_byte; }},
   };
   return rows;
 }

@@ -23,6 +23,10 @@ class InductorPlan {
   [[nodiscard]] std::vector<TensorId> misplaced_inputs(NodeId position) const;
   // Whether a generated kernel adds the bias to what a library made.
   [[nodiscard]] bool adds_bias(NodeId position) const;
+  // Whether generated kernels add it, that one or all that read what the library made.
+  [[nodiscard]] bool generates_bias(NodeId position) const {
+    return adds_bias(position) || repeated_.repeats_bias(position);
+  }
   // Whether the statistics of a norm are a kernel of their own, which reads all that the norm reads: a group is too
   // long for one block of threads, or does not lie in one piece.
   [[nodiscard]] bool reads_twice(NodeId position) const;

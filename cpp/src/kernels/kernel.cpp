@@ -197,7 +197,7 @@ class Fuser {
   bool folds_cast(NodeId position, TensorId id) {
     if (graph_.tensors[id].is_weight()) {
       const std::vector<TensorId>& inputs = graph_.nodes[position].inputs;
-      const bool is_bias = inputs.size() > 2 && inputs[2] == id && plan_->adds_bias(position);
+      const bool is_bias = inputs.size() > 2 && inputs[2] == id && plan_->generates_bias(position);
       return is_bias || is_generated(kinds_[position]);
     }
     if (row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind)) {

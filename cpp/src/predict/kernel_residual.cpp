@@ -127,6 +127,7 @@ class KernelResidual : public Predictor {
     const std::vector<double> l2 = mean_over_members(checkpoint, "l2", members, {2});
     l2_share_ = std::exp(l2[0]);
     held_time_share_ = logistic(l2[1]);
+    cycle_exponent_ = logistic(mean_over_members(checkpoint, "cycles", members, {1})[0]);
 
     check_names(checkpoint, "memory_kinds", {kMemoryKindNames.begin() + 1, kMemoryKindNames.end()});
     const std::vector<double> of_memory =
@@ -226,7 +227,8 @@ class KernelResidual : public Predictor {
     const double traffic =
         terms.weight_bytes + terms.activation_bytes * (held_time_share_ + (1 - held_time_share_) * beyond);
     const double of_kind = of_memory_[static_cast<std::size_t>(terms.memory)];
-    const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory + of_kind);
+    const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory + of_kind) /
+                                  std::pow(terms.cycles_per_byte, cycle_exponent_);
     const double memory_s = std::max(traffic / terms.bandwidth_bytes_per_s * inverse_memory, terms.least_memory_s);
 
     return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap) * terms.gap_scale;
@@ -237,6 +239,7 @@ class KernelResidual : public Predictor {
   std::array<Outputs, kNumCostKinds> kind_outputs_;
   double l2_share_ = 1;                                      // of L2 that holds a kernel's activations
   double held_time_share_ = 1;                               // time of a byte that L2 holds, over one that it does not
+  double cycle_exponent_ = 0;                                // of the SMs' cycles in memory time
   std::array<double, kMemoryKindNames.size()> of_memory_{};  // by MemoryKind; the unknown one's stays none
   std::map<std::string, DeviceEffects> devices_;
   std::map<std::string, RuntimeEffects> runtimes_;

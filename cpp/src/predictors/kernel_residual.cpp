@@ -29,6 +29,8 @@ constexpr double kNorm = 3;  // joins compute and memory time, kernels and launc
 const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6)};
 // All of L2 holds; a third of the time, which is L2's share of bandwidth.
 const std::vector<double> kL2{0.0, -0.7};
+// A fifth of memory time's logarithm from the SMs' cycles, the rest from the bandwidth.
+const std::vector<double> kCycles{-1.4};
 constexpr double kSmallestDeviation = 1e-6;
 constexpr double kNoBytes = 1e-3;  // keeps the logarithm finite where a kernel moves none
 
@@ -75,6 +77,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   host_kind_effects_ = register_parameter("host_kind_effects", torch::zeros({sizes.num_host_kinds}));
   host_column_effects_ = register_parameter("host_column_effects", torch::zeros({sizes.num_host_columns}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
+  cycles_ = register_parameter("cycles", torch::tensor(kCycles, torch::kFloat));
 }
 
 void KernelResidual::set_scale(const at::Tensor& inputs) {
@@ -101,6 +104,7 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
               (batch.host_columns * host_column_effects_).sum(1),
           pick(memory_effects_, batch.memory_kind),
           l2_,
+          cycles_,
           pick(host_kind_effects_, batch.host_kind)};
 }
 
@@ -121,9 +125,10 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
   const at::Tensor held_share = at::sigmoid(learnt.l2.select(0, 1));
   const at::Tensor traffic =
       batch.weight_bytes + batch.activation_bytes * (held_share + (1 - held_share) * fill / (1 + fill)) + kNoBytes;
-  const at::Tensor log_memory = at::maximum(
-      traffic.log() - batch.log_bandwidth + output(1) + on_memory.index_select(0, batch.row) + learnt.memory,
-      batch.log_least_memory);
+  const at::Tensor log_memory =
+      at::maximum(traffic.log() - batch.log_bandwidth - at::sigmoid(learnt.cycles) * batch.log_cycles_per_byte +
+                      output(1) + on_memory.index_select(0, batch.row) + learnt.memory,
+                  batch.log_least_memory);
 
   const at::Tensor gap =
       (output(3) + learnt.device.select(1, 3).index_select(0, batch.row) + batch.log_gap_scale).exp();

@@ -55,6 +55,7 @@ class KernelResidual : public torch::nn::Module {
     at::Tensor host;     // [B]
     at::Tensor memory;   // [k]: of the kind of memory
     at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
+    at::Tensor cycles;   // [1]: logit of the exponent of the SMs' cycles in memory time; the bandwidth's is the rest
     at::Tensor launch;   // [k]: log of the host's time for one launch of this kind, over what is known of it
   };
   [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
@@ -88,6 +89,7 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor host_kind_effects_;    // [host kinds]
   at::Tensor host_column_effects_;  // [H]
   at::Tensor l2_;                   // [2]
+  at::Tensor cycles_;               // [1]
 };
 
 }  // namespace latpred

@@ -101,13 +101,13 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
     for (const auto part :
          {&KernelResidual::Learnt::outputs, &KernelResidual::Learnt::device, &KernelResidual::Learnt::version,
           &KernelResidual::Learnt::host, &KernelResidual::Learnt::memory, &KernelResidual::Learnt::l2,
-          &KernelResidual::Learnt::launch}) {
+          &KernelResidual::Learnt::cycles, &KernelResidual::Learnt::launch}) {
       sum.*part = sum.*part + next.*part;
     }
   }
   const auto count = static_cast<double>(members.size());
   return {sum.outputs / count, sum.device / count, sum.version / count, sum.host / count,
-          sum.memory / count,  sum.l2 / count,     sum.launch / count};
+          sum.memory / count,  sum.l2 / count,     sum.cycles / count,  sum.launch / count};
 }
 
 void append_exp(const at::Tensor& logarithms, std::vector<double>& values) {

@@ -26,7 +26,7 @@ struct KernelResidualOptions {
   double launch_sd = 0.3;
   double host_sd = 0.3;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;
-  double memory_sd = 0.2;  // of a kind of memory, which its chips share
+  double memory_sd = 0.4;  // of a kind of memory: wide, so that its chips do not draw those of others
   std::uint64_t seed = 0;
 };
 

@@ -1,6 +1,7 @@
 """Fits the default predictor: physics of each kernel times an inverse efficiency that a small MLP has learnt.
 
-    compute = FLOPs / peak x exp(ic) x wave factor ^ a      memory = traffic past L2 / bandwidth x exp(ib)
+    compute = FLOPs / peak x exp(ic) x wave factor ^ a
+    memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
     seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
     host    = runtime's time for a launch x factor of hosts of such cards x sum of what the launched kinds take
 
@@ -188,7 +189,7 @@ def _arrays(
     is_floor = floor > 0  # which is no factor of launches
     names = (
         "compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
-        "least_memory", "gap_scale",
+        "least_memory", "gap_scale", "cycles_per_byte",
     )  # fmt: skip
     return {
         "num_columns": len(COLUMNS),
