@@ -83,7 +83,8 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   }
   terms.activation_bytes = kernel.bytes_in + kernel.bytes_out;
   terms.weight_bytes = kernel.weight_bytes;
-  terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, partition.bandwidth_bytes_per_s(device));
+  const double bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
+  terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, bandwidth_bytes_per_s);
   terms.l2_bytes = device.l2_bytes.value_or(kUnknownL2Bytes) * partition.l2_share;
   terms.least_compute_s = kSmallestInverse * terms.compute_s / (runs_winograd(kernel, device) ? kWinogradSaving : 1);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
@@ -92,9 +93,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   if (device.clock_hz) {
     terms.gap_scale = kGapClockHz / *device.clock_hz;
     const double cycles_per_s = partition.sms * *device.clock_hz * device.sustained_share.value;
-    if (cycles_per_s > 0) {
-      terms.cycles_per_byte = cycles_per_s / partition.bandwidth_bytes_per_s(device) / kUsualCyclesPerByte;
-    }
+    if (cycles_per_s > 0) terms.cycles_per_byte = cycles_per_s / bandwidth_bytes_per_s / kUsualCyclesPerByte;
   }
   terms.memory = memory_kind(device);
   return terms;

@@ -48,6 +48,7 @@ void merge(Kernel& gone, Kernel& kept) {
 }
 
 void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone) {
+  if (gone.empty()) return;
   std::vector<bool> is_gone(rows.size(), false);
   for (const std::int64_t row : gone) is_gone[row] = true;
   std::vector<Kernel> kept;

@@ -24,7 +24,7 @@ PROTOCOL = "mean of 2,000 calls after 100 to warm up, Paddle Inference with Tens
 # do T4's, where the kernels of the smallest take 0.02 (tests/python/test_dataset_tables.py has the lists side by side):
 COPIED = ("MobileNetV1", "MobileNetV2", "MobileNetV3", "PPLCNet", "ShuffleNetV2")
 # T4's columns of half precision repeat those of single precision for these: 0.92 to 0.98 of it at batches 4 and 8 of
-# EfficientNet-B0 to B5, whose calls are 9 to 60 ms of work, 0.93 to 1.01 at batch 8 of MobileNetV2, 0.88 to 1.05 of V3.
+# EfficientNet-B0 to B5, whose calls are 6 to 62 ms of work, 0.93 to 1.01 at batch 8 of MobileNetV2, 0.88 to 1.05 of V3.
 # MobileNetV1 takes 0.63, ResNet-50 0.51. What ran there was no engine of half precision.
 WITHOUT_HALVES = ("EfficientNet", "MobileNetV2", "MobileNetV3")
 MILLISECOND = 1e-3
