@@ -85,10 +85,10 @@ struct Numbers {
 double pnorm3(double first, double second) { return std::cbrt(first * first * first + second * second * second); }
 
 TEST(KernelResidual, EvaluatesTheForm) {
-  const PreparedNetwork network(convolution_network({.channels = 64, .size = 56}), 64, device("A100"));
+  const PreparedNetwork network(convolution_network({.channels = 64, .size = 56}), 64, device("RTX 3090"));
   const Kernel& convolution = network.kernels.rows[0];
   const KernelTerms terms = kernel_terms(convolution, network.device, network.part);
-  const double compute = terms.compute_s * std::exp(0.5) * std::sqrt(terms.wave_factor);
+  const double compute = terms.compute_s * terms.feeding_factor * std::exp(0.5) * std::sqrt(terms.wave_factor);
   const double fill = terms.activation_bytes / terms.l2_bytes;
   const double traffic = terms.weight_bytes + terms.activation_bytes * (0.5 + 0.5 * fill * fill / (1 + fill * fill));
   const double memory = traffic / terms.bandwidth_bytes_per_s * std::exp(0.25 - 0.1);

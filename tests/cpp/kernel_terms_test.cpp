@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "golden_lines.h"
 #include "latpred/text.h"
@@ -83,6 +84,20 @@ TEST(KernelTerms, AGapIsCountedInCyclesAndMemoriesAreOfAKind) {
   EXPECT_EQ(unknown.memory, MemoryKind::unknown);
   EXPECT_EQ(unknown.gap_scale, 1);
   EXPECT_EQ(unknown.cycles_per_byte, 1);
+}
+
+TEST(KernelTerms, UnitsThatDoMoreInACycleAreHarderToFeed) {
+  const Kernel kernel = product(512, 512, 512, Arithmetic::fp16);
+  EXPECT_NEAR(terms(kernel, "A40").feeding_factor, 1, 2e-3);
+  EXPECT_NEAR(terms(kernel, "RTX 3090").feeding_factor, std::pow(0.5, 0.2), 2e-3);  // the same chip at half the rate
+  EXPECT_NEAR(terms(kernel, "A100").feeding_factor, std::pow(2, 0.2), 2e-3);
+  EXPECT_NEAR(terms(product(512, 512, 512, Arithmetic::tf32), "A100").feeding_factor, std::pow(2, 0.2), 2e-3);
+  EXPECT_EQ(terms(kernel, "A100", "1g.5gb").feeding_factor, terms(kernel, "A100").feeding_factor);
+  EXPECT_EQ(terms(product(512, 512, 512, Arithmetic::fp32), "A100").feeding_factor, 1);  // not on matrix units
+  EXPECT_EQ(terms(stream(kMega), "A100").feeding_factor, 1);
+  Device other = device("A100");
+  other.clock_hz.reset();
+  EXPECT_EQ(kernel_terms(kernel, other, partition(other, "")).feeding_factor, 1);
 }
 
 TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {

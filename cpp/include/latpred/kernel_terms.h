@@ -43,6 +43,8 @@ struct KernelTerms {
   double least_memory_s = 0;
   double gap_scale = 1;        // of the time between two kernels, which is counted in cycles
   double cycles_per_byte = 1;  // of the SMs, over those of most measured cards; 1 where clock or SMs are unknown
+  // Of compute time: matrix units that do more in a cycle are harder to keep busy. 1 where clock or SMs are unknown.
+  double feeding_factor = 1;
   CostKind kind = CostKind::other;
   ComputeUnits units = ComputeUnits::general;
   KernelLibrary library = KernelLibrary::none;

@@ -219,8 +219,8 @@ class KernelResidual : public Predictor {
     const double log_inverse_compute = learnt.log_inverse_compute +
                                        on_device.compute[static_cast<std::size_t>(terms.units)] +
                                        by_runtime.compute[static_cast<std::size_t>(terms.library)];
-    const double wave = std::pow(terms.wave_factor, logistic(learnt.wave_logit));
-    const double compute_s = std::max(terms.compute_s * std::exp(log_inverse_compute) * wave, terms.least_compute_s);
+    const double factor = terms.feeding_factor * std::pow(terms.wave_factor, logistic(learnt.wave_logit));
+    const double compute_s = std::max(terms.compute_s * std::exp(log_inverse_compute) * factor, terms.least_compute_s);
 
     const double fill = terms.activation_bytes / (terms.l2_bytes * l2_share_);
     const double beyond = fill * fill / (1 + fill * fill);  // share of the traffic that L2 does not hold

@@ -1,6 +1,6 @@
 """Fits the default predictor: physics of each kernel times an inverse efficiency that a small MLP has learnt.
 
-    compute = FLOPs / peak x exp(ic) x wave factor ^ a
+    compute = FLOPs / peak x exp(ic) x wave factor ^ a x feeding factor
     memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
     seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
     host    = runtime's time for a launch x factor of hosts of such cards x sum of what the launched kinds take
@@ -39,7 +39,7 @@ SIGNATURES = "network_signatures"  # the array that is no member's: the networks
 # lopsided families count less than the networks of timm.
 FULL_TABLE_ROWS = 300
 NETWORK_WEIGHT = 1.0
-OPERATOR_WEIGHT = 0.06
+OPERATOR_WEIGHT = 0.02
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
 OPERATOR_RECIPES = "op:"
@@ -188,7 +188,7 @@ def _arrays(
     rows = table.rows
     is_floor = floor > 0  # which is no factor of launches
     names = (
-        "compute", "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
+        "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
         "least_memory", "gap_scale", "cycles_per_byte",
     )  # fmt: skip
     return {
@@ -204,6 +204,7 @@ def _arrays(
         "first_kernel": table.first_kernel,
         "input": table.input,
         "count": table.count,
+        "compute": table.term("compute") * table.term("feeding_factor"),
         **{name: table.term(name).astype(float) for name in names},
         **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
         **_host(table, floor),
