@@ -158,6 +158,7 @@ def operators_page() -> str:
 
 def runtimes_page() -> str:
     import latpred
+    from latpred.api import session
 
     def yes(is_so: bool) -> str:
         return "yes" if is_so else "no"
@@ -175,11 +176,14 @@ def runtimes_page() -> str:
         for row in latpred.runtimes()
     ]
     headings = ["runtime", "what it is", "fuses", "GPU", "CPU", "precisions", "host time per launch"]
+    versions = session().evidence("").versions.items()
     return (
         "# Runtimes, precisions, predictors\n\n"
         + NOTE
         + "\n## Runtimes\n\n"
         + markdown_table(headings, runtimes)
+        + '\nVersions that were told apart, for `runtime_version=`. `"torch 2.4"` is `torch 2.4.0`.\n\n'
+        + markdown_table(["runtime", "measured versions"], ([name, ", ".join(names)] for name, names in versions))
         + "\n## Precisions\n\n"
         + markdown_table(["precision", "what it is"], ([row.name, row.description] for row in latpred.precisions()))
         + "\n## Predictors\n\nThe first is the one that answers when none is named.\n\n"

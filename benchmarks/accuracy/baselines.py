@@ -10,7 +10,13 @@ from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 
 # A table of its own needs so many rows; else what all the rows of its runtime say, or all rows.
 MIN_ROWS = 20
-TABLE_BY = (("device", "runtime", "precision", "layout"), ("runtime", "precision"), ("runtime",), ())
+TABLE_BY = (
+    ("device", "runtime", "runtime_version", "precision", "layout"),
+    ("device", "runtime", "precision", "layout"),
+    ("runtime", "precision"),
+    ("runtime",),
+    (),
+)
 
 
 def totals(table: KernelTable) -> dict[str, np.ndarray]:
@@ -109,7 +115,7 @@ def trees(training: KernelTable, test: KernelTable) -> np.ndarray:
     """Gradient-boosted trees of what a network's roofline is made of, on the logarithm of measured over roofline."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    named = ("device", "runtime", "precision", "layout")
+    named = TABLE_BY[0]
     categories = {name: sorted(training.rows[name].unique()) for name in named}
     known = _features(training, categories)
     model = HistGradientBoostingRegressor(

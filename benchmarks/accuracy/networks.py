@@ -4,10 +4,11 @@ python benchmarks/accuracy/networks.py --work FOLDER [--rows FILE] [--graphs FIL
     [--score-only] [--json benchmarks/accuracy/networks.json] [--docs docs/accuracy.md] [--plot docs/accuracy.svg]
 python benchmarks/accuracy/networks.py --quick [--json benchmarks/accuracy/networks.json] [--accept]
 
-Left out in turn: folds of families, families, chips, versions of the framework, a tenth of all recipes, blocks of
-operator shapes; and once the families that no choice looks at. A fit takes one to three minutes; FOLDER keeps its
-answers. --score-only draws the tables of those that are there. --quick asks the shipped checkpoint about a few
-networks and fails where an error is above the one in the JSON file by more than its spread; --accept writes it there.
+Left out in turn: folds of families, families, chips, networks of chips whose operators were timed too, versions of the
+framework, a tenth of all recipes, blocks of operator shapes; and once the families that no choice looks at. A fit takes
+one to three minutes; FOLDER keeps its answers. --score-only draws the tables of those that are there. --quick asks the
+shipped checkpoint about a few networks and fails where an error is above the one in the JSON file by more than its
+spread; --accept writes it there.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ TITLES = {
     "family": "Search spaces left out whole, device measured",
     "known": "Families known: a tenth of the recipes left out",
     "chip": "Chips left out with all their boards",
+    "network": "Networks of chips left out whose single operators were measured",
     "version": "Versions of the framework left out",
     "block": "Operators: blocks of shapes left out",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from latpred.fitting import conformal, ship
-from latpred.fitting.conformal import CHIP, FAMILIES, VERSION
+from latpred.fitting.conformal import CHIP, FAMILIES, OF_CHIPS, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.measurements import CLEAR_OF_FLOOR
@@ -30,8 +30,9 @@ def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
     families' part."""
     parts = part_of_family()
     part = rows.family.map(lambda family: f"families {parts.get(family, family)}")
-    is_by_what = rows.situation.isin((CHIP, VERSION))
-    return np.asarray(part.where(~is_by_what, rows.situation + " " + rows["what"]))
+    is_of_chip = rows.situation.isin(OF_CHIPS)
+    of_what = rows.situation.where(~is_of_chip, CHIP) + " " + rows["what"]
+    return np.asarray(part.where(~is_of_chip & (rows.situation != VERSION), of_what))
 
 
 def _intervals(
@@ -97,7 +98,7 @@ def _line(rows: pd.DataFrame, situation: str, group: str, predictor: str) -> dic
         if len(errors) > 1:
             together = conformal.ensemble(rows)
             line["ensemble_percent"] = summarise(together[predictor].to_numpy(), together.value.to_numpy()).mape_percent
-        is_of_chips = situation == CHIP and group == ALL
+        is_of_chips = situation in OF_CHIPS and group == ALL
         line |= _coverage(rows.drop_duplicates(["what", "id"]), "what" if is_of_chips else "family")
     return line
 
@@ -125,13 +126,14 @@ def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFr
         yield "all operators", rows
         yield from rows.groupby("family")
         return
-    if situation in ("chip", "version", "family"):
+    if situation in (*OF_CHIPS, VERSION, "family"):
         for what, part in rows.groupby("what"):
             yield str(what), part
-            if situation == CHIP:
+            if situation in OF_CHIPS:
                 tables = part.groupby(["device", "runtime"])
                 yield from ((f"{what}: {device}, {runtime}", table) for (device, runtime), table in tables)
-        yield ALL, rows
+        # The only version that was measured on a device is left out with it: that one line is of a chip left out.
+        yield ALL, rows[conformal.is_on_known_device(rows)] if situation == VERSION else rows
         return
     is_main = rows.family.str.startswith(NETWORKS)
     with_space = " and Accel-NASBench" if (rows.family == "anb").any() else ""

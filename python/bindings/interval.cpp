@@ -15,6 +15,7 @@ void bind_interval(py::module_& module) {
   py::class_<Evidence>(module, "Evidence", "What a predictor was fitted and checked on.")
       .def_readonly("predictor", &Evidence::predictor)
       .def_readonly("devices", &Evidence::devices)
+      .def_readonly("versions", &Evidence::versions)
       .def_readonly("terms", &Evidence::terms);
 }
 

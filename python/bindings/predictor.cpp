@@ -26,14 +26,15 @@ void bind_predictor(py::module_& module) {
       .def(
           "latency",
           [](const Predictor& predictor, const std::shared_ptr<Graph>& graph, const Kernels& kernels,
-             const std::string& device_name, const std::string& partition_name) {
+             const std::string& device_name, const std::string& partition_name, const std::string& version) {
             const Device& on = device(device_name);
             const Partition part = partition(on, partition_name);
             const Features features = featurize(kernels, on, part, false);
-            return predictor.latency({*graph, kernels, features, on, part, runtime(kernels.runtime)});
+            return predictor.latency({*graph, kernels, features, on, part, runtime(kernels.runtime), version});
           },
-          py::arg("graph"), py::arg("kernels"), py::arg("device"), py::arg("partition") = "",
-          py::call_guard<py::gil_scoped_release>(), "Latency of one call, without the input copy.");
+          py::arg("graph"), py::arg("kernels"), py::arg("device"), py::arg("partition") = "", py::arg("version") = "",
+          py::call_guard<py::gil_scoped_release>(),
+          "Latency of one call, without the input copy. version: of the runtime, whole; empty: its newest.");
   module.def(
       "load_predictor",
       [](const std::string& name, const std::string& checkpoint_path) {

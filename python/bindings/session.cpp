@@ -22,14 +22,15 @@ void bind_request(py::module_& module) {
            py::kw_only(), py::arg("latency_s"), py::arg("interval_s"), py::arg("provenance"), py::arg("coverage"));
   const PredictRequest defaults;
   py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
-      .def(py::init([](std::string device, std::string partition, std::string runtime, std::string precision,
-                       std::string input_on, bool autograd, std::string predictor, std::string mig_rule, bool strict,
-                       std::optional<std::shared_ptr<Calibration>> calibration,
+      .def(py::init([](std::string device, std::string partition, std::string runtime, std::string runtime_version,
+                       std::string precision, std::string input_on, bool autograd, std::string predictor,
+                       std::string mig_rule, bool strict, std::optional<std::shared_ptr<Calibration>> calibration,
                        std::optional<std::shared_ptr<Device>> host, std::vector<HostRead> host_reads,
                        std::optional<std::shared_ptr<GivenLatency>> given) {
              return PredictRequest{std::move(device),
                                    std::move(partition),
                                    std::move(runtime),
+                                   std::move(runtime_version),
                                    std::move(precision),
                                    std::move(input_on),
                                    autograd,
@@ -42,14 +43,16 @@ void bind_request(py::module_& module) {
                                    given.value_or(nullptr)};
            }),
            py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
-           py::arg("runtime") = defaults.runtime, py::arg("precision") = defaults.precision,
-           py::arg("input_on") = defaults.input_on, py::arg("autograd") = defaults.autograd,
-           py::arg("predictor") = defaults.predictor, py::arg("mig_rule") = defaults.mig_rule,
-           py::arg("strict") = defaults.strict, py::arg("calibration") = std::nullopt, py::arg("host") = std::nullopt,
+           py::arg("runtime") = defaults.runtime, py::arg("runtime_version") = defaults.runtime_version,
+           py::arg("precision") = defaults.precision, py::arg("input_on") = defaults.input_on,
+           py::arg("autograd") = defaults.autograd, py::arg("predictor") = defaults.predictor,
+           py::arg("mig_rule") = defaults.mig_rule, py::arg("strict") = defaults.strict,
+           py::arg("calibration") = std::nullopt, py::arg("host") = std::nullopt,
            py::arg("host_reads") = std::vector<HostRead>(), py::arg("given") = std::nullopt)
       .def_readonly("device", &PredictRequest::device)
       .def_readonly("partition", &PredictRequest::partition)
       .def_readonly("runtime", &PredictRequest::runtime)
+      .def_readonly("runtime_version", &PredictRequest::runtime_version)
       .def_readonly("precision", &PredictRequest::precision)
       .def_readonly("input_on", &PredictRequest::input_on)
       .def_readonly("autograd", &PredictRequest::autograd)
@@ -64,6 +67,7 @@ void bind_answer(py::module_& module) {
       .def_readonly("device", &Prediction::device)
       .def_readonly("partition", &Prediction::partition)
       .def_readonly("runtime", &Prediction::runtime)
+      .def_readonly("runtime_version", &Prediction::runtime_version)
       .def_readonly("precision", &Prediction::precision)
       .def_readonly("predictor", &Prediction::predictor)
       .def_readonly("batch", &Prediction::batch)

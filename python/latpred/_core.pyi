@@ -1589,9 +1589,9 @@ class LoadedPredictor:
     """
     A predictor with its checkpoint.
     """
-    def latency(self, graph: Graph, kernels: Kernels, device: str, partition: str = '') -> LatencyOutput:
+    def latency(self, graph: Graph, kernels: Kernels, device: str, partition: str = '', version: str = '') -> LatencyOutput:
         """
-        Latency of one call, without the input copy.
+        Latency of one call, without the input copy. version: of the runtime, whole; empty: its newest.
         """
 class IntervalTerms:
     """
@@ -1622,6 +1622,9 @@ class Evidence:
     @property
     def terms(self) -> IntervalTerms:
         ...
+    @property
+    def versions(self) -> dict[str, list[str]]:
+        ...
 class CalibrationFactors:
     """
     What a calibration puts on a predictor's times.
@@ -1638,7 +1641,7 @@ class PredictRequest:
     """
     What is asked besides the graph.
     """
-    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None, host: Device | None = None, host_reads: collections.abc.Sequence[HostRead] = [], given: GivenLatency | None = None) -> None:
+    def __init__(self, *, device: str = 'A100', partition: str = '', runtime: str = '', runtime_version: str = '', precision: str = 'default', input_on: str = 'device', autograd: bool = False, predictor: str = '', mig_rule: str = 'memory', strict: bool = False, calibration: CalibrationFactors | None = None, host: Device | None = None, host_reads: collections.abc.Sequence[HostRead] = [], given: GivenLatency | None = None) -> None:
         ...
     @property
     def autograd(self) -> bool:
@@ -1666,6 +1669,9 @@ class PredictRequest:
         ...
     @property
     def runtime(self) -> str:
+        ...
+    @property
+    def runtime_version(self) -> str:
         ...
     @property
     def strict(self) -> bool:
@@ -1748,6 +1754,9 @@ class Answer:
         ...
     @property
     def runtime(self) -> str:
+        ...
+    @property
+    def runtime_version(self) -> str:
         ...
     @property
     def unknown_operators(self) -> list[str]:

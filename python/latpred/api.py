@@ -82,6 +82,7 @@ def predict(
     device: str = "A100",
     partition: str | None = None,
     runtime: str | None = None,
+    runtime_version: str | None = None,
     precision: str = "default",
     input_on: str = "device",
     autograd: bool = False,
@@ -100,6 +101,8 @@ def predict(
     device: a name or alias in devices(), or "cpu": this machine, which is measured when it is asked for first.
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
+    runtime_version: a measured one of it, as "torch 2.4" of eager and compiled; None: not said, which answers by the
+        newest measured one with a wider interval.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
     predictor: a name in predictors(), or the checkpoint of train(); None: the best that covers the case.
@@ -116,7 +119,9 @@ def predict(
         raise InvalidArgumentError(
             f"predict() needs exactly one of {', '.join(sources)}, got {' and '.join(given) or 'none'}"
         )
-    asked = _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
+    asked = _asked(
+        device, partition, runtime, runtime_version, precision, input_on, autograd, predictor, mig_rule, strict, used
+    )
     network = _find_graph_network(asked["predictor"])
     trained = None if network else _find_trained(asked["predictor"])
     request = make_request(**asked)
@@ -155,6 +160,7 @@ def predict_many(
     input: Inputs = None,
     partition: str | None = None,
     runtime: str | None = None,
+    runtime_version: str | None = None,
     precision: str = "default",
     input_on: str = "device",
     autograd: bool = False,
@@ -178,7 +184,19 @@ def predict_many(
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
     used = find_calibration(calibration)
     asked = [
-        _asked(device, partition, runtime, precision, input_on, autograd, predictor, mig_rule, strict, used)
+        _asked(
+            device,
+            partition,
+            runtime,
+            runtime_version,
+            precision,
+            input_on,
+            autograd,
+            predictor,
+            mig_rule,
+            strict,
+            used,
+        )
         for device in _as_list("devices", devices, str)
     ]
     networks = [_find_graph_network(words["predictor"]) for words in asked]
@@ -286,6 +304,7 @@ def _asked(
     device: str,
     partition: str | None,
     runtime: str | None,
+    runtime_version: str | None,
     precision: str,
     input_on: str,
     autograd: bool,

@@ -49,6 +49,8 @@ def _fuse(options: argparse.Namespace) -> None:
         found.save(path)
     changed = {"runtime": options.against_runtime, "device": options.against_device}
     other = {name: value for name, value in changed.items() if value is not None}
+    if "runtime" in other:
+        request["runtime_version"] = None  # another runtime has its own
     terminal = console()
     if not other and options.against is None:
         if options.json:

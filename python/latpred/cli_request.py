@@ -33,6 +33,9 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
     runtimes = ", ".join(row.name for row in api.runtimes())
     group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: the device's)")
+    group.add_argument(
+        "--runtime-version", metavar="NAME", help='a measured one of it, as "torch 2.4" of eager (default: not said)'
+    )
     precisions = ", ".join(row.name for row in api.precisions())
     group.add_argument("--precision", default="default", metavar="NAME", help=precisions)
     group.add_argument(
@@ -76,5 +79,5 @@ def network_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def request_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """As in api.predict."""
-    names = "device partition runtime precision input_on autograd predictor calibration mig_rule strict"
+    names = "device partition runtime runtime_version precision input_on autograd predictor calibration mig_rule strict"
     return {name: getattr(options, name) for name in names.split()}

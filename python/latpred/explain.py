@@ -127,8 +127,9 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
 def _alternative(prediction: Prediction, words: str, changed: dict[str, Any]) -> Alternative:
     from latpred.api import predict
 
+    of_version = {"runtime_version": None} if "runtime" in changed else {}  # another runtime has its own
     try:
-        other = predict(graph=prediction.graph, **{**prediction.asked(), **changed})
+        other = predict(graph=prediction.graph, **{**prediction.asked(), **of_version, **changed})
     except LatpredError as error:
         return Alternative(words, None, None, None, None, f"refused: {error}")
     return Alternative(

@@ -112,6 +112,11 @@ class Prediction:
         return self._answer.runtime
 
     @property
+    def runtime_version(self) -> str | None:
+        """The measured version that was asked for, whole; None: none was."""
+        return self._answer.runtime_version or None
+
+    @property
     def precision(self) -> str:
         return self._answer.precision
 
@@ -272,6 +277,7 @@ class Prediction:
             "device": request.device,
             "partition": request.partition or None,
             "runtime": request.runtime or None,
+            "runtime_version": request.runtime_version or None,
             "precision": request.precision,
             "input_on": request.input_on,
             "autograd": request.autograd,
@@ -296,6 +302,7 @@ class Prediction:
             "device": self.device,
             "partition": self.partition,
             "runtime": self.runtime,
+            "runtime_version": self.runtime_version,
             "precision": self.precision,
             "predictor": self.predictor,
             "latency_ms": self.latency_ms,
@@ -334,6 +341,9 @@ class Prediction:
     def where(self) -> str:
         return " ".join(filter(None, (self.device, self.partition)))
 
+    def _executor(self) -> str:
+        return f"{self.runtime} ({self.runtime_version})" if self.runtime_version else self.runtime
+
     def __repr__(self) -> str:
         low, high = _scaled_pair(self._answer.latency_interval_s, MILLISECONDS_PER_S)
         precision = "" if self.precision == "default" else f" {self.precision}"
@@ -343,7 +353,7 @@ class Prediction:
         if self._calibration is not None:
             how += f", calibration {self._calibration.summary()}"
         return (
-            f"{self.name} on {self.where()}, batch {self.batch}, {self.runtime}{precision}: "
+            f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}{precision}: "
             f"{number(self.latency_ms)} ms ({number(low)} - {number(high)}), {number(self.memory_mb)} MB, "
             f"{energy}{mig} [{how}]"
         )
@@ -372,7 +382,7 @@ class Prediction:
         ]
 
     def headline(self) -> str:
-        return f"{self.name} on {self.where()}, batch {self.batch}, {self.runtime}, precision {self.precision}"
+        return f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}, precision {self.precision}"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -130,6 +130,7 @@ def _entries_of(prediction: Prediction) -> Iterator[Entry]:
                 graph_hash=prediction.graph.hash,
                 partition=prediction.partition or "",
                 runtime=prediction.runtime,
+                runtime_version=prediction.runtime_version or "",
                 precision=prediction.precision,
                 low=low,
                 high=high,

@@ -25,6 +25,7 @@ def make_request(
     mig_rule: str,
     strict: bool,
     calibration: Calibration | None = None,
+    runtime_version: str | None = None,
     given: GivenLatency | None = None,
 ) -> PredictRequest:
     """The request in the compiled part's words; names are looked up there. `given`: the latency, where a trained
@@ -42,6 +43,7 @@ def make_request(
         device=check_text("device", device),
         partition="" if partition is None else check_text("partition", partition),
         runtime="" if runtime is None else check_text("runtime", runtime),
+        runtime_version="" if runtime_version is None else check_text("runtime_version", runtime_version),
         precision=check_text("precision", precision),
         input_on=check_text("input_on", input_on),
         autograd=check_flag("autograd", autograd),

@@ -43,6 +43,22 @@ double half_width(const Evidence& evidence, const PreparedNetwork& asked, const 
   return latency_interval(evidence, covered, asked.input(), output).log_half_width;
 }
 
+TEST(Interval, AMeasuredVersionIsFoundWithoutItsLastNumbers) {
+  Evidence evidence = measured();
+  evidence.versions["eager"] = {"torch 1.13", "torch 2.4.0", "torch 2.40.0"};
+  EXPECT_EQ(measured_version(evidence, "eager", "torch 1.13"), "torch 1.13");
+  EXPECT_EQ(measured_version(evidence, "eager", "torch 2.4"), "torch 2.4.0");
+  EXPECT_EQ(measured_version(evidence, "eager", "torch 2"), "torch 2.40.0");  // the newest
+  const auto message = [&](std::string_view runtime_name, std::string_view version) {
+    return testing::message_of<InvalidArgumentError>([&] { (void)measured_version(evidence, runtime_name, version); });
+  };
+  EXPECT_EQ(message("eager", "torch 2.7"),
+            "version 'torch 2.7' of runtime 'eager' was not measured; measured: torch 1.13, torch 2.4.0, torch 2.40.0; "
+            "leave runtime_version out for any other");
+  EXPECT_EQ(message("tensorrt", "10"),
+            "no versions of runtime 'tensorrt' were told apart: leave runtime_version out, got '10'");
+}
+
 TEST(Interval, EvidenceIsReadFromTheManifest) {
   const Evidence& evidence = measured();
   EXPECT_EQ(evidence.devices, std::vector<std::string>{"A100-SXM4-40GB"});

@@ -33,6 +33,7 @@ struct Numbers {
   std::vector<double> base{0.5, 0.25, 0, std::log(kGapS), 0.5, 0.25, 0, std::log(kGapS)};  // [2, 4]
   double device_compute = 0;
   double runtime_memory = 0;
+  double version_memory = 0;  // of eager by "torch 1.13"
   double launch = 0;
   double host_convolutions = 0;
   double memory_kinds = 0;
@@ -57,8 +58,8 @@ struct Numbers {
         {"bias_0", array({2, 4})},
         {"cycles", array({2, 1}, cycles)},
         {"memory_effects", array({2, kNumMemoryKinds}, memory_kinds)},
-        {"device_effects", array({2, 1, 4})},
-        {"runtime_effects", array({2, 1, 3})},
+        {"device_effects", array({2, 1, 5})},
+        {"runtime_effects", array({2, 2, 3})},
         {"launch_effects", array({2, 1}, launch)},
         {"host_kind_effects", array({2, kNumCostKinds})},
     };
@@ -67,12 +68,13 @@ struct Numbers {
       arrays.at("host_kind_effects").values[place] = host_convolutions;
     }
     arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
-    for (const std::size_t place : {0U, 1U, 4U, 5U}) arrays.at("device_effects").values[place] = device_compute;
-    for (const std::size_t place : {2U, 5U}) arrays.at("runtime_effects").values[place] = runtime_memory;
+    for (const std::size_t place : {0U, 1U, 2U, 5U, 6U, 7U}) arrays.at("device_effects").values[place] = device_compute;
+    for (const std::size_t place : {2U, 8U}) arrays.at("runtime_effects").values[place] = runtime_memory;
+    for (const std::size_t place : {5U, 11U}) arrays.at("runtime_effects").values[place] = version_memory;
     const std::string more =
         concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
                R"(], "memory_kinds": ["stacked", "graphics", "fast graphics", "old graphics"], )",
-               R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager"], )",
+               R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager|", "eager|torch 1.13"], )",
                R"("launch_effects": ["A100-SXM4-40GB|eager"], )", R"("host_kind_runtimes": ["eager"])");
     return testing::write_checkpoint("kernel_residual.safetensors",
                                      testing::manifest_text("kernel_residual", R"("rows": {})", more), arrays);
@@ -145,6 +147,18 @@ TEST(KernelResidual, EffectsAreOfMeasuredDevicesAndRuntimesOnly) {
   slow_memory.runtime_memory = 0.4;
   EXPECT_NEAR(ratio(slow_memory, "A100", "eager", kRelu), std::exp(0.4), 0.01);
   EXPECT_DOUBLE_EQ(ratio(slow_memory, "A100", "tensorrt", kConvolution), 1);
+}
+
+TEST(KernelResidual, AVersionThatIsSaidHasItsOwnEffect) {
+  const PreparedNetwork network(convolution_network({.channels = 512, .size = 28}), 256, device("A100"));
+  const auto relu_s = [&](const Numbers& numbers, std::string_view version) {
+    LatencyInput asked = network.input();
+    asked.version = version;
+    return make_kernel_residual(numbers.write())->latency(asked).kernel_s[1];
+  };
+  const Numbers numbers{.runtime_memory = 0.1, .version_memory = 0.4};
+  EXPECT_NEAR(relu_s(numbers, "torch 1.13") / relu_s({}, ""), std::exp(0.4), 0.01);
+  EXPECT_NEAR(relu_s(numbers, "") / relu_s({}, ""), std::exp(0.1), 0.01);
 }
 
 TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {

@@ -153,8 +153,8 @@ NamedArrays no_learning() {
           {"input_deviation", zeros({kNumColumns}, 1)},
           {"base", zeros({4})},
           {"kind_bias", zeros({kNumKinds, 4})},
-          {"chip_effects", zeros({1, 4})},
-          {"device_effects", zeros({2, 4})},
+          {"chip_effects", zeros({1, 5})},
+          {"device_effects", zeros({2, 5})},
           {"version_effects", zeros({1, 3})},
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
@@ -185,8 +185,8 @@ TEST(KernelResidualTrainer, LearnsTheEfficienciesThatMadeTheTimes) {
 TEST(KernelResidualTrainer, GivesADeviceItsOwnEffect) {
   Calls calls = made_calls(400, 1, 1.3);
   const KernelResidualFit fitted = fit_kernel_residual(calls.rows(), short_fit());
-  const std::vector<double>& effects = fitted.arrays.at("device_effects").values;  // [2, 4]
-  EXPECT_NEAR(effects[4] - effects[0], std::log(1.3), 0.05);
+  const std::vector<double>& effects = fitted.arrays.at("device_effects").values;  // [2, 5]
+  EXPECT_NEAR(effects[5] - effects[0], std::log(1.3), 0.05);
   for (std::int64_t& device : calls.device) device = 0;  // none: between both
   const double error = mean_error(predict_kernel_residual({fitted.arrays}, calls.rows()).latency_s, calls.latency_s);
   EXPECT_GT(error, 0.08);
@@ -220,8 +220,8 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
   arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6)};
   arrays.at("kind_bias").values[4] = 0.05;
-  arrays.at("chip_effects").values = {9, 0.01, 0.02, 0.03};
-  arrays.at("device_effects").values = {9, 9, 9, 9, 9, 0.04, 0.05, 0.06};
+  arrays.at("chip_effects").values = {9, 0.01, 9, 0.02, 0.03};
+  arrays.at("device_effects").values = {9, 9, 9, 9, 9, 9, 0.04, 9, 0.05, 0.06};
   arrays.at("version_effects").values = {0.07, 9, 0.08};
   arrays.at("launch_effects").values = {0.3};
   arrays.at("host_effects").values = {0.2};

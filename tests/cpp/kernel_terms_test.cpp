@@ -60,11 +60,12 @@ TEST(KernelTerms, SaysWhichUnitsAndWhichLibrary) {
   Kernel kernel = product(64, 64, 64, Arithmetic::fp16);
   EXPECT_EQ(terms(kernel, "A100").units, ComputeUnits::matrix);
   EXPECT_EQ(terms(kernel, "A100").library, KernelLibrary::product);
-  EXPECT_EQ(terms(kernel, "P4").units, ComputeUnits::general);  // has no fp16 units worth the name
+  EXPECT_EQ(terms(kernel, "P4").units, ComputeUnits::general_product);  // has no fp16 units worth the name
   kernel.kind = CostKind::conv_1x1;
   EXPECT_EQ(terms(kernel, "A100").library, KernelLibrary::convolution);
   kernel.arithmetic = Arithmetic::fp32;
-  EXPECT_EQ(terms(kernel, "A100").units, ComputeUnits::general);
+  EXPECT_EQ(terms(kernel, "A100").units, ComputeUnits::general_product);
+  EXPECT_EQ(terms(stream(1), "A100").units, ComputeUnits::general);
   EXPECT_EQ(terms(stream(1), "A100").library, KernelLibrary::none);
 }
 

@@ -120,14 +120,28 @@ TEST(Situation, TheRuntimeAddsInQuadratureAndTheTableIsAFactor) {
   EXPECT_NEAR(relative_width(evidence, network().input(), true), 0.6, 1e-12);
 }
 
+TEST(Situation, AVersionThatIsNotSaidAddsInQuadrature) {
+  Evidence evidence = evidence_with({.near_network = 0.6, .other_version = 0.8});
+  const PreparedNetwork network_asked = network();
+  LatencyInput asked = network_asked.input();
+  EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);  // no versions of it were told apart
+  evidence.versions["eager"] = {"torch 2.4.0"};
+  EXPECT_NEAR(relative_width(evidence, asked, true), 1, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, network(8, "tensorrt").input(), true), 0.6, 1e-12);
+  asked.version = "torch 2.4.0";
+  EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);
+}
+
 TEST(Situation, IsReadFromTheCheckpoint) {
-  std::string manifest = manifest_text("linear", R"("families": {"A100-SXM4-40GB": {"eager": 3}}, "rows": {})",
+  std::string manifest = manifest_text("linear",
+                                       R"("families": {"A100-SXM4-40GB": {"eager": 3}}, )"
+                                       R"("versions": {"eager": ["torch 1.13", "torch 2.4.0"]}, "rows": {})",
                                        R"(, "interval_runtimes": {"compiled": {"value": 0.5}},)"
                                        R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}})");
   const std::string terms = R"("interval_terms": {)";
   manifest.insert(manifest.find(terms) + terms.size(),
                   R"("near_network": {"value": 0.5}, "new_network": {"value": 3}, "small_batch": {"value": 2}, )"
-                  R"("few_families": {"value": 2.5}, )");
+                  R"("few_families": {"value": 2.5}, "other_version": {"value": 0.25}, )");
   CheckpointArray signatures{{2, kNumCostKinds}, std::vector<double>(2 * kNumCostKinds, 0.25)};
   const Evidence evidence =
       evidence_of(read_checkpoint(write_checkpoint("law", manifest, {{"network_signatures", signatures}}), "linear"));
@@ -135,6 +149,8 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   EXPECT_DOUBLE_EQ(evidence.situation.new_network, 3);
   EXPECT_DOUBLE_EQ(evidence.situation.small_batch, 2);
   EXPECT_DOUBLE_EQ(evidence.situation.few_families, 2.5);
+  EXPECT_DOUBLE_EQ(evidence.situation.other_version, 0.25);
+  EXPECT_EQ(evidence.versions.at("eager"), (std::vector<std::string>{"torch 1.13", "torch 2.4.0"}));
   EXPECT_DOUBLE_EQ(evidence.situation.runtimes.at("compiled"), 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.tables.at("T4").at("tensorrt"), 1.25);
   EXPECT_EQ(evidence.families.at("A100-SXM4-40GB").at("eager"), 3);

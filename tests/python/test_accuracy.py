@@ -81,6 +81,7 @@ def measured(count=400):
             "host_floor_s": 0.0,
             "distance": 0.1,
             "families": 80,
+            "is_other_version": False,
         }
     )
 

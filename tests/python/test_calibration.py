@@ -279,6 +279,13 @@ def test_other_uses_are_refused_naming_both(calibration):
     assert f"predictor '{DEFAULT}', asked is predictor 'roofline'" in message(predictor="roofline")
 
 
+def test_it_holds_what_its_own_version_does(calibration):
+    with pytest.raises(
+        InvalidArgumentError, match="'mine' holds what the version that was timed does: leave runtime_v"
+    ):
+        latpred.predict(graph=small_network(), device=A100, calibration=calibration, runtime_version="torch 2.4")
+
+
 def test_any_precision_can_be_said():
     rows = timed(NETWORKS[:2], [64], lambda *_: 1.3, device="A100")
     calibration = latpred.calibrate(rows, device="A100", precision=None)

@@ -31,6 +31,7 @@ def rows_of(families, ratio, what="0", situation="fold", seed_factor=1.0):
             "host_floor_s": 0.0,
             "distance": 0.0,
             "families": 80,
+            "is_other_version": False,
             "situation": situation,
             "what": what,
         }
@@ -79,21 +80,23 @@ def test_a_chip_left_out_is_never_narrower_than_a_measured_device():
     assert found.terms["unknown_device"].value == found.terms["known_device"].value
 
 
-def test_versions_left_out_widen_what_known_families_get():
+def test_versions_left_out_widen_what_is_asked_of_another_version():
     names = [f"{index}" for index in range(41)]
     offsets = np.linspace(-0.1, 0.1, 41)
     families = rows_of(names, np.exp(4 * offsets)).assign(distance=situation.FAR_NETWORK)
     known = rows_of(names, np.exp(offsets), "known", "known")
-    versions = rows_of(names, np.exp(3 * offsets), "torch 1.13", "version")
+    versions = rows_of(names, np.exp(3 * offsets), "torch 1.13", "version").assign(is_other_version=True)
     asked = conformal.residuals(known)
 
-    def half_width(*tables):
-        return intervals_of(pd.concat([families, known, *tables], ignore_index=True)).half_width(asked, is_known=True)
+    def half_width(*tables, is_other):
+        found = intervals_of(pd.concat([families, known, *tables], ignore_index=True))
+        return found.half_width(asked.assign(is_other_version=is_other), is_known=True)
 
-    without = half_width()
-    assert (half_width(versions) > 1.5 * without).all()
+    without = half_width(is_other=False)
+    np.testing.assert_allclose(half_width(versions, is_other=False), without, rtol=0.1)
+    assert (half_width(versions, is_other=True) > 1.5 * without).all()
     # The only version that was measured on a device says what an unknown device takes.
-    np.testing.assert_array_equal(half_width(versions.assign(families=0)), without)
+    np.testing.assert_array_equal(half_width(versions.assign(families=0), is_other=True), without)
 
 
 def test_terms_without_residuals_stay_as_they_were():
@@ -134,7 +137,7 @@ def test_coverage_of_families_left_out_is_what_was_asked():
 def test_the_manifest_names_a_source_for_every_number():
     rows = rows_of([f"{index}" for index in range(40)], np.exp(np.linspace(-0.1, 0.1, 40)))
     entries = intervals_of(rows).manifest()
-    for name in ("near_network", "new_network", "small_batch", "few_families", *KEPT):
+    for name in ("near_network", "new_network", "small_batch", "few_families", "other_version", *KEPT):
         assert np.isfinite(entries["interval_terms"][name]["value"])
         assert entries["interval_terms"][name]["source"]
     factor = entries["interval_tables"]["RTX 3090"]["eager"]

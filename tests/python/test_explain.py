@@ -39,6 +39,12 @@ def test_alternatives_are_predictions_with_one_thing_changed(prediction):
     assert rows[words.index("precision fp16")].latency_ms == half.latency_ms
 
 
+def test_another_runtime_has_no_version_of_the_first():
+    rows = explain.alternatives(latpred.predict(graph=small_network(), runtime_version="torch 2.4"))
+    (tensorrt,) = [row for row in rows if row.change == "runtime tensorrt"]
+    assert tensorrt.latency_ms == latpred.predict(graph=small_network(), runtime="tensorrt").latency_ms
+
+
 def test_a_refused_change_says_why():
     rows = explain.alternatives(latpred.predict(graph=small_network(), device="T4"))
     (refused,) = [row for row in rows if row.change == "precision bf16"]

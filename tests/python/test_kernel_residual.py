@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 from latpred import _core
 from latpred.errors import InvalidArgumentError, LatpredError
-from latpred.fitting import checkpoint, conformal, kernel_residual, kernel_terms, measurements, ship, situation
-from recipe_graphs import built
+from latpred.fitting import (
+    checkpoint,
+    conformal,
+    kernel_residual,
+    kernel_terms,
+    measurements,
+    ship,
+    situation,
+    versions,
+)
+from recipe_graphs import built, named_version
 
 pytest.importorskip("pandas")
 pytest.importorskip("scipy")
@@ -116,10 +125,11 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     expected = fitted.predict(table, with_floors=False)
     np.testing.assert_allclose(kernel_residual.load(path).predict(table, with_floors=False), expected, rtol=1e-9)
     loaded = _core.load_predictor("kernel_residual", str(path))
+    assert versions.told_apart(table.rows)["eager"] == ["torch 2.1.0"]
     for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
         graph = built(row.recipe, int(row.batch))
         kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
-        found = loaded.latency(graph, kernels, row.device, row.partition)
+        found = loaded.latency(graph, kernels, row.device, row.partition, named_version(row))
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
 
 

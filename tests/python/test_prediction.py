@@ -45,6 +45,21 @@ def test_intervals_hold_the_answer(prediction):
         assert low < high
 
 
+def test_a_version_that_is_said_narrows_the_interval(prediction):
+    said = latpred.predict(RESNET50, batch=32, device="RTX 3090", precision="amp", runtime_version="torch 2.4")
+    silent = latpred.predict(RESNET50, batch=32, device="RTX 3090", precision="amp")
+    assert (said.runtime_version, silent.runtime_version) == ("torch 2.4.0", None)
+    assert said.to_dict()["runtime_version"] == "torch 2.4.0"
+    assert "eager (torch 2.4.0) amp" in repr(said)
+    assert said.asked()["runtime_version"] == "torch 2.4"
+    low, high = said.intervals["latency_ms"]
+    widest = silent.intervals["latency_ms"]
+    assert high / low < widest[1] / widest[0]
+    # The newest one is what answers where none is said.
+    newest = latpred.predict(RESNET50, batch=32, device="RTX 3090", precision="amp", runtime_version="torch 2.9")
+    assert newest.latency_ms == silent.latency_ms != said.latency_ms
+
+
 def test_every_quantity_has_a_provenance(prediction):
     assert set(prediction.provenance) == KEYS
     known = {"fitted", "interpolated", "extrapolated", "modelled"}

@@ -1,5 +1,6 @@
 """Widths by situation: the law finds what made residuals, and C++ answers with the widths that it was fitted for."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,7 +14,7 @@ from recipe_graphs import built
 pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
-LAW = Law(near=0.1, new=3.0, small=2.0, few=2.5, runtimes={"compiled": 0.15}, tables={})
+LAW = Law(near=0.1, new=3.0, small=2.0, few=2.5, other_version=0.2, runtimes={"compiled": 0.15}, tables={})
 DEVICES = ("RTX 3090", "RTX 4090", "T4")
 
 
@@ -28,6 +29,7 @@ def asked(count=4000, seed=0):
             "batch": random.choice([1, 4, 64], size=count),
             "distance": random.uniform(0, 0.5, size=count),
             "families": np.where(device == "T4", 4, 80),
+            "is_other_version": random.random(count) < 0.3,
             "situation": "fold",
         }
     )
@@ -47,22 +49,23 @@ def test_the_law_that_made_the_residuals_is_found():
     assert found.small == pytest.approx(LAW.small, rel=0.15)
     assert found.few == pytest.approx(LAW.few, rel=0.15)
     assert found.runtimes["compiled"] == pytest.approx(LAW.runtimes["compiled"], rel=0.15)
+    assert found.other_version == pytest.approx(LAW.other_version, rel=0.15)
     assert all(factor == pytest.approx(1.0, abs=0.12) for factor in found.tables.values())
 
 
 def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
     rows = asked()
-    law = Law(0.1, 3.0, 2.0, 2.5, {"compiled": 0.15}, {("RTX 4090", "eager"): 1.4})
+    law = Law(0.1, 3.0, 2.0, 2.5, 0.2, {"compiled": 0.15}, {("RTX 4090", "eager"): 1.4})
     found = situation.fit_law(rows, residuals(rows, law), np.zeros(len(rows), dtype=bool))
     assert found.tables["RTX 4090", "eager"] > 1.1
     fresh = asked(seed=2)
     inside = residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True)
     assert inside.mean() == pytest.approx(0.8, abs=0.02)
-    for column in ("device", "runtime", "batch"):
+    for column in ("device", "runtime", "batch", "is_other_version"):
         for name, of_name in pd.Series(inside).groupby(fresh[column]):
             assert of_name.mean() == pytest.approx(0.8, abs=0.06), name
     # Residuals that shrink where they should grow: the law stays flat there.
-    opposite = residuals(rows, Law(0.3, 0.3, 0.5, 0.5, {}, {}))
+    opposite = residuals(rows, Law(0.3, 0.3, 0.5, 0.5, 0.0, {}, {}))
     held = situation.fit_law(rows, opposite, np.zeros(len(rows), dtype=bool))
     assert min(held.new, held.small, held.few) >= 1.0
 
@@ -84,11 +87,28 @@ def test_a_family_counts_once_in_a_table_and_band_and_known_ones_half():
 
 
 def test_unknown_devices_have_no_scarcity_and_no_table():
-    rows = asked(3).assign(device="T4", runtime="eager", batch=64, distance=0.0, families=1)
-    law = Law(0.5, 3.0, 2.0, 4.0, {}, {("T4", "eager"): 1.5})
+    rows = asked(3).assign(device="T4", runtime="eager", batch=64, distance=0.0, families=1, is_other_version=False)
+    law = Law(0.5, 3.0, 2.0, 4.0, 1.2, {}, {("T4", "eager"): 1.5})
     np.testing.assert_allclose(law.relative(rows, is_known=True), 3.0)
     np.testing.assert_allclose(law.relative(rows, is_known=False), 0.5)
     np.testing.assert_allclose(FLAT.relative(rows, is_known=True), 1.0)
+    np.testing.assert_allclose(law.relative(rows.assign(is_other_version=True), is_known=False), 1.3)
+
+
+def test_a_version_is_another_one_where_versions_were_told_apart():
+    rows = measurements.load()
+    rows = rows[rows.recipe.str.startswith("op:add") & rows.runtime.eq("eager")].head(6).assign(runtime_version="")
+    table = kernel_terms.lower(rows, built)
+    training = table.rows.assign(runtime_version=["torch 2.4.0 cuda 12.4"] * 3 + ["torchscript"] * 3)
+    of_asked = ["torch 2.4.0", "torch 2.9.1", "", "torchscript", "torch 2.4.0 cuda 11", ""]
+    asked = table.rows.assign(runtime_version=of_asked)
+
+    def described(seen):
+        seen_table = dataclasses.replace(table, rows=seen)
+        return situation.described(seen_table, dataclasses.replace(table, rows=asked))["is_other_version"]
+
+    assert list(described(training)) == [False, True, True, True, False, True]
+    assert not described(training.assign(runtime_version="")).any()
 
 
 def test_cover_leaves_nobody_far():
@@ -107,7 +127,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     manifest, arrays = checkpoint.read(ship.checkpoint_path("analytic"))
     known, unknown = sorted(set(rows.device))[::2], sorted(set(rows.device))[1::2]
     measured = situation.cover(situation.signatures(table)[::3], radius=0.1)
-    law = Law(0.6, 3.0, 2.0, 2.5, {"eager": 0.3}, {(known[0], "eager"): 1.4})
+    law = Law(0.6, 3.0, 2.0, 2.5, 0.4, {"eager": 0.3}, {(known[0], "eager"): 1.4})
     terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
     terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
     terms |= {"host_sd": Term(0.3, "d")}
@@ -115,15 +135,21 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     families = {known[0]: {"eager": 3}, known[1]: {"eager": 100}}
     manifest |= intervals.manifest()
     manifest["evidence"] |= {"devices": known, "families": families, "smallest_batch": 1, "largest_batch": 10**9}
+    manifest["evidence"]["versions"] = {"eager": ["torch 2.4.0"]}
     (tmp_path / "predictors").mkdir()
     path = tmp_path / "predictors" / "analytic.safetensors"
     checkpoint.write(path, manifest, arrays | {"network_signatures": measured})
     session = _core.Session(str(tmp_path))
 
     found, latency_s = [], []
-    for row in table.rows.itertuples():
+    is_other_version = np.arange(table.size) % 2 == 0
+    for row, is_other in zip(table.rows.itertuples(), is_other_version, strict=True):
         request = _core.PredictRequest(
-            device=row.device, runtime=row.runtime, precision=row.precision, predictor="analytic"
+            device=row.device,
+            runtime=row.runtime,
+            runtime_version="" if is_other else "torch 2.4",
+            precision=row.precision,
+            predictor="analytic",
         )
         answer = session.predict(built(row.recipe, int(row.batch)), request)
         found.append(math.log(answer.latency_interval_s[1] / answer.latency_s))
@@ -133,6 +159,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
         host_s=table.launches_s,
         distance=situation.distance(situation.signatures(table), measured),
         families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
+        is_other_version=is_other_version,
     )
     asked_rows["waiting"] = conformal.waiting(asked_rows)
     is_known = asked_rows.device.isin(known).to_numpy()

@@ -29,12 +29,14 @@ struct IntervalTerms {
 };
 
 // How the half-width changes with what is asked, relative to the typical one of networks left out. A checkpoint that
-// says nothing about it has the same width for all. Factors multiply, the runtime's part adds in quadrature.
+// says nothing about it has the same width for all. Factors multiply, the runtime's and the version's parts add in
+// quadrature.
 struct SituationTerms {
-  double near_network = 1;  // a network much like measured ones, in large batches, among many measured families
-  double new_network = 1;   // >= 1: like none of the measured ones
-  double small_batch = 1;   // >= 1: a single item
-  double few_families = 1;  // >= 1: one family of networks measured on the device by this runtime, or none
+  double near_network = 1;   // a network much like measured ones, in large batches, among many measured families
+  double new_network = 1;    // >= 1: like none of the measured ones
+  double small_batch = 1;    // >= 1: a single item
+  double few_families = 1;   // >= 1: one family of networks measured on the device by this runtime, or none
+  double other_version = 0;  // of a runtime whose versions were told apart, by one that is not said
   std::map<std::string, double, std::less<>> runtimes;                                    // by name
   std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>> tables;  // device, runtime: a factor
 };
@@ -45,6 +47,8 @@ struct Evidence {
   bool is_fitted = false;  // false: physics alone
   std::vector<std::string> devices;
   std::vector<std::string> runtimes;
+  // Of a runtime, those that were told apart, the oldest first.
+  std::map<std::string, std::vector<std::string>, std::less<>> versions;
   std::vector<std::string> precisions;
   std::int64_t smallest_batch = 0;
   std::int64_t largest_batch = 0;
@@ -58,6 +62,11 @@ struct Evidence {
   SituationTerms situation;
 };
 [[nodiscard]] Evidence evidence_of(const Checkpoint& checkpoint);
+
+// The measured version of `runtime` that `asked` names, whole or without its last numbers: "torch 2.4" is
+// "torch 2.4.0". Throws InvalidArgumentError, naming the measured ones, where there is none.
+[[nodiscard]] std::string_view measured_version(const Evidence& evidence, std::string_view runtime,
+                                                std::string_view asked);
 
 // How a prediction stands to what was measured.
 struct Coverage {

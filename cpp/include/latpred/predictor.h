@@ -24,6 +24,7 @@ struct LatencyInput {
   const Device& device;
   const Partition& partition;
   const Runtime& runtime;
+  std::string_view version = {};  // of the runtime, as measured_version() names it; empty: not said
 };
 
 // Latency of one call, without the input copy, and its shares: kernels and host_wait add up to latency_s.

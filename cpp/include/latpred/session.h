@@ -40,8 +40,9 @@ inline constexpr std::string_view kHostDevice = "cpu";
 // What is asked besides the graph; names are those of the tables.
 struct PredictRequest {
   std::string device = "A100";
-  std::string partition;  // empty: the whole device
-  std::string runtime;    // empty: the device's default
+  std::string partition;        // empty: the whole device
+  std::string runtime;          // empty: the device's default
+  std::string runtime_version;  // "torch 2.4": one that was measured; empty: not said
   std::string precision = "default";
   std::string input_on = "device";                 // where the caller's input lies: "device", "pinned", "pageable"
   bool autograd = false;                           // keep what a backward pass needs: memory only
@@ -61,6 +62,7 @@ struct Prediction {
   std::string device;     // the table's name
   std::string partition;  // empty: the whole device
   std::string runtime;
+  std::string runtime_version;  // the measured one; empty: not said
   std::string precision;
   std::string predictor;
   std::int64_t batch = 1;

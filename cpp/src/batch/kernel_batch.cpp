@@ -18,7 +18,7 @@ namespace {
 // Shorter than anything that a device or host does: keeps logarithms finite where a kernel has no flops or bytes.
 constexpr double kNothingS = 1e-15;
 
-constexpr std::int64_t kNumUnits = 2;      // general, matrix
+constexpr std::int64_t kNumUnits = 3;      // general, matrix, products on general
 constexpr std::int64_t kNumLibraries = 3;  // convolution, product, none
 constexpr std::int64_t kNumMemories = 5;   // unknown, stacked, graphics, fast graphics, old graphics
 

@@ -16,7 +16,7 @@ struct KernelBatch {
 
   at::Tensor input;          // [k], index into u
   at::Tensor row;            // [k], index into B
-  at::Tensor row_units;      // [k], row * 2 + units
+  at::Tensor row_units;      // [k], row * 3 + units
   at::Tensor row_library;    // [k], row * 3 + library
   at::Tensor count;          // [k]
   at::Tensor log_compute;    // [k]

@@ -99,7 +99,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   terms.kind = kernel.kind;
   terms.library = library_of(kernel);
   const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
-  terms.units = is_product(kernel) && has_own_units ? ComputeUnits::matrix : ComputeUnits::general;
+  if (is_product(kernel)) terms.units = has_own_units ? ComputeUnits::matrix : ComputeUnits::general_product;
   terms.compute_s = kernel.flops / sustained_peak(kernel, device, partition);
   if (terms.units == ComputeUnits::matrix) terms.feeding_factor = feeding_factor(kernel, device);
   if (is_product(kernel)) {

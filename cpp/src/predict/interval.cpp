@@ -108,6 +108,9 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
     evidence.is_fitted = found.at("is_fitted").boolean();
     evidence.devices = names_of(found.at("devices"));
     evidence.runtimes = names_of(found.at("runtimes"));
+    if (const Json* versions = found.find("versions")) {
+      for (const auto& [name, of_runtime] : versions->object()) evidence.versions[name] = names_of(of_runtime);
+    }
     evidence.precisions = names_of(found.at("precisions"));
     evidence.smallest_batch = found.at("smallest_batch").integer();
     evidence.largest_batch = found.at("largest_batch").integer();
@@ -133,6 +136,22 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
   } catch (const Error& error) {
     throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
   }
+}
+
+std::string_view measured_version(const Evidence& evidence, std::string_view runtime, std::string_view asked) {
+  const auto known = evidence.versions.find(runtime);
+  if (known == evidence.versions.end()) {
+    throw InvalidArgumentError(
+        concat("no versions of runtime '", runtime, "' were told apart: leave runtime_version out, got '", asked, "'"));
+  }
+  const auto is_meant = [&](const std::string& version) {
+    return version == asked || version.starts_with(concat(asked, "."));
+  };
+  const auto found = std::find_if(known->second.rbegin(), known->second.rend(), is_meant);
+  if (found != known->second.rend()) return *found;
+  throw InvalidArgumentError(concat("version '", asked, "' of runtime '", runtime, "' was not measured; measured: ",
+                                    join(known->second), "; leave runtime_version out for any other"),
+                             {.valid = known->second});
 }
 
 Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {

@@ -36,7 +36,7 @@ struct DeviceEffects {
   double memory = 0;
   double gap = 0;
 };
-constexpr std::int64_t kNumDeviceEffects = 4;
+constexpr std::int64_t kNumDeviceEffects = kNumComputeUnits + 2;
 
 struct RuntimeEffects {
   std::array<double, kNumKernelLibraries> compute{};  // none for kernels of no library
@@ -93,7 +93,7 @@ class KernelResidual : public Predictor {
     const std::vector<Outputs> learnt = outputs(input);
     const auto device = devices_.find(input.device.name);
     const DeviceEffects on_device = device == devices_.end() ? DeviceEffects{} : device->second;
-    const auto runtime = runtimes_.find(std::string(input.runtime.name));
+    const auto runtime = runtimes_.find(concat(input.runtime.name, "|", input.version));
     const RuntimeEffects by_runtime = runtime == runtimes_.end() ? RuntimeEffects{} : runtime->second;
     std::vector<double> kernel_s;
     kernel_s.reserve(kernels.size());
@@ -139,7 +139,10 @@ class KernelResidual : public Predictor {
         checkpoint, "device_effects", members, {static_cast<std::int64_t>(devices.size()), kNumDeviceEffects});
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const double* row = of_devices.data() + i * kNumDeviceEffects;
-      devices_[devices[i]] = {{row[0], row[1]}, row[2], row[3]};
+      DeviceEffects& effects = devices_[devices[i]];
+      std::copy_n(row, kNumComputeUnits, effects.compute.begin());
+      effects.memory = row[kNumComputeUnits];
+      effects.gap = row[kNumComputeUnits + 1];
     }
     const std::vector<std::string> runtimes = names(checkpoint, "runtime_effects");
     const std::vector<double> of_runtimes = mean_over_members(
@@ -242,7 +245,7 @@ class KernelResidual : public Predictor {
   double cycle_exponent_ = 0;                                // of the SMs' cycles in memory time
   std::array<double, kMemoryKindNames.size()> of_memory_{};  // by MemoryKind; the unknown one's stays none
   std::map<std::string, DeviceEffects> devices_;
-  std::map<std::string, RuntimeEffects> runtimes_;
+  std::map<std::string, RuntimeEffects> runtimes_;  // by "runtime|version"; without one: those of its newest
   // Of the host's time for a launch, by "device|runtime": old cards stand in old machines.
   std::map<std::string, double> launch_factors_;
   // By kind of kernel, of the same: an operator of a library takes the host longer than an addition.

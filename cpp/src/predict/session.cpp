@@ -70,11 +70,23 @@ void check_units(const Device& device, const Precision& precision) {
   }
 }
 
+// The measured version that is asked for; empty: none. A calibration's factors hold what its own version does.
+std::string_view chosen_version(const Predictor& predictor, const Runtime& runtime, const PredictRequest& request) {
+  if (request.runtime_version.empty()) return {};
+  if (request.calibration) {
+    throw InvalidArgumentError(concat("calibration '", request.calibration->name,
+                                      "' holds what the version that was timed does: leave runtime_version out, got '",
+                                      request.runtime_version, "'"));
+  }
+  return measured_version(predictor.evidence(), runtime.name, request.runtime_version);
+}
+
 // Everything that the line computes before the answer is put together.
 struct Run {
   std::shared_ptr<const latpred::Device> host;  // nullptr: a device of the table
   const latpred::Device& device;
   const latpred::Runtime& runtime;
+  std::string_view version;  // measured, of the runtime; empty: not said
   latpred::Partition partition;
   Kernels kernels;
   Features features;
@@ -85,7 +97,7 @@ struct Run {
 
 void apply_calibration(const Graph& graph, const PredictRequest& request, Run& run) {
   const Calibration& calibration = *request.calibration;
-  check_applies(calibration, {graph, run.kernels, run.features, run.device, run.partition, run.runtime},
+  check_applies(calibration, {graph, run.kernels, run.features, run.device, run.partition, run.runtime, run.version},
                 asked_predictor(request).name);
   run.latency = calibrated(calibration, run.kernels, std::move(run.latency));
   const double predicted_s = run.latency.latency_s + run.copy_s;
@@ -105,15 +117,16 @@ Run run_line(const Graph& graph, const PredictRequest& request, const Predictor&
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
   refuse_unknown_physics(device_row);
   check_units(device_row, precision_of(runtime_row, request.precision));
+  const std::string_view version = chosen_version(predictor, runtime_row, request);
   const Partition part = partition(device_row, request.partition);
   Kernels kernels = fuse(graph, runtime_row.name, request.precision);
   std::shared_ptr<const Device> host;
   if (&device_row == request.host.get() && !request.host_reads.empty()) {
     host = std::make_shared<Device>(with_reads(device_row, request.host_reads, working_set_bytes(kernels), part.sms));
   }
-  Run run{host, host ? *host : device_row, runtime_row, part, std::move(kernels), {}, {}, 0, nullptr};
+  Run run{host, host ? *host : device_row, runtime_row, version, part, std::move(kernels), {}, {}, 0, nullptr};
   run.features = featurize(run.kernels, run.device, run.partition, false);
-  run.latency = predictor.latency({graph, run.kernels, run.features, run.device, run.partition, runtime_row});
+  run.latency = predictor.latency({graph, run.kernels, run.features, run.device, run.partition, runtime_row, version});
   run.copy_s = input_copy_s(graph, run.device, request.input_on);
   if (request.calibration) apply_calibration(graph, request, run);
   return run;
@@ -172,6 +185,10 @@ std::vector<std::string> member_names(const Graph& graph, const Kernel& kernel) 
 }
 
 Prediction predict_given(const Graph& graph, const PredictRequest& request) {
+  if (!request.runtime_version.empty()) {
+    throw InvalidArgumentError(concat("predictor '", request.predictor, "' tells no versions of runtimes apart: leave ",
+                                      "runtime_version out, got '", request.runtime_version, "'"));
+  }
   const Device& device_row = asked_device(request);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
   const Partition part = partition(device_row, request.partition);
@@ -226,7 +243,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   const PredictorRow& predictor = asked_predictor(request);
   const Loaded& used = loaded(predictor.name);
   const Run run = run_line(graph, request, *used.predictor);
-  const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime};
+  const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime, run.version};
   const Calibration* calibration = request.calibration.get();
   const Coverage covered = coverage(used.evidence, input, calibration);
   LatencyInterval interval;
@@ -239,6 +256,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   }
 
   Prediction result = start_answer(graph, request, run.device, run.kernels, run.partition.name, predictor.name);
+  result.runtime_version = run.version;
   if (calibration != nullptr) result.calibration = calibration->name;
 
   result.latency_s = run.latency.latency_s + run.copy_s;

@@ -70,6 +70,7 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
   found.new_network = factor(terms, "new_network", 1);
   found.small_batch = factor(terms, "small_batch", 1);
   found.few_families = factor(terms, "few_families", 1);
+  if (terms.find("other_version") != nullptr) found.other_version = factor(terms, "other_version", 0);
   if (const Json* runtimes = manifest.find("interval_runtimes")) {
     for (const auto& [name, term] : runtimes->object()) {
       found.runtimes[name] = positive(concat("interval term of runtime '", name, "'"), term);
@@ -134,8 +135,10 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
                             std::pow(terms.few_families, scarcity);
   const auto runtime = terms.runtimes.find(input.kernels.runtime);
   const double of_runtime = runtime == terms.runtimes.end() ? 0 : runtime->second;
+  const bool is_other_version = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
+  const double of_version = is_other_version ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input.device.name, input.kernels.runtime, 1.0) : 1;
-  return of_table * std::hypot(of_network, of_runtime);
+  return of_table * std::hypot(of_network, of_runtime, of_version);
 }
 
 }  // namespace latpred

@@ -21,7 +21,9 @@ namespace latpred {
 namespace {
 
 constexpr std::int64_t kNumOutputs = 4;
-constexpr std::int64_t kNumDeviceEffects = 4;
+// Compute on each sort of units, memory, gap.
+constexpr auto kNumUnits = static_cast<std::int64_t>(kNumComputeUnits);
+constexpr std::int64_t kNumDeviceEffects = kNumUnits + 2;
 constexpr std::int64_t kNumVersionEffects = 3;
 constexpr double kNorm = 3;  // joins compute and memory time, kernels and launches
 
@@ -110,11 +112,11 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
 
 KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch, const Learnt& learnt) {
   const auto output = [&](std::int64_t place) { return learnt.outputs.select(1, place).index_select(0, batch.input); };
-  const at::Tensor device_compute = learnt.device.narrow(1, 0, 2).flatten();
+  const at::Tensor device_compute = learnt.device.narrow(1, 0, kNumUnits).flatten();
   const at::Tensor versions = learnt.version;
   const at::Tensor library_compute =
       at::stack({versions.select(1, 0), versions.select(1, 1), at::zeros_like(versions.select(1, 0))}, 1).flatten();
-  const at::Tensor on_memory = learnt.device.select(1, 2) + versions.select(1, 2);
+  const at::Tensor on_memory = learnt.device.select(1, kNumUnits) + versions.select(1, 2);
 
   const at::Tensor log_inverse_compute =
       output(0) + device_compute.index_select(0, batch.row_units) + library_compute.index_select(0, batch.row_library);
@@ -131,7 +133,7 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
                   batch.log_least_memory);
 
   const at::Tensor gap =
-      (output(3) + learnt.device.select(1, 3).index_select(0, batch.row) + batch.log_gap_scale).exp();
+      (output(3) + learnt.device.select(1, kNumUnits + 1).index_select(0, batch.row) + batch.log_gap_scale).exp();
   const at::Tensor kernel_s = join(log_compute, log_memory).exp() + gap;
   const auto sum_by_call = [&](const at::Tensor& of_kernels) {
     return at::zeros({batch.log_host.size(0)}, of_kernels.options()).index_add(0, batch.row, of_kernels);
@@ -145,13 +147,13 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
 }
 
 at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) const {
-  return half_squares(chip_effects_.narrow(1, 0, 3), priors.chip_sd) +
-         half_squares(device_effects_.narrow(1, 0, 3), priors.device_sd) +
-         half_squares(chip_effects_.select(1, 3), priors.gap_sd) +
-         half_squares(device_effects_.select(1, 3), priors.gap_sd) + half_squares(version_effects_, priors.version_sd) +
-         half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
-         half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd) +
-         half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
+  return half_squares(chip_effects_.narrow(1, 0, kNumUnits + 1), priors.chip_sd) +
+         half_squares(device_effects_.narrow(1, 0, kNumUnits + 1), priors.device_sd) +
+         half_squares(chip_effects_.select(1, kNumUnits + 1), priors.gap_sd) +
+         half_squares(device_effects_.select(1, kNumUnits + 1), priors.gap_sd) +
+         half_squares(version_effects_, priors.version_sd) + half_squares(launch_effects_, priors.launch_sd) +
+         half_squares(host_effects_, priors.host_sd) + half_squares(kind_bias_, priors.kind_sd) +
+         half_squares(memory_effects_, priors.memory_sd) + half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
          half_squares(host_column_effects_ / priors.host_column_sd, 1);
 }
 

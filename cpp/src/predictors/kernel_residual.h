@@ -50,7 +50,7 @@ class KernelResidual : public torch::nn::Module {
   // What members of an ensemble give that is averaged before the physics.
   struct Learnt {
     at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
-    at::Tensor device;   // [B, 4]: general compute, matrix compute, memory, gap
+    at::Tensor device;   // [B, 5]: compute on each sort of units, memory, gap
     at::Tensor version;  // [B, 3]: convolutions, other products, memory
     at::Tensor host;     // [B]
     at::Tensor memory;   // [k]: of the kind of memory
@@ -80,8 +80,8 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor output_bounds_;        // [4]
   at::Tensor base_;                 // [4]
   at::Tensor kind_bias_;            // [kinds, 4]
-  at::Tensor chip_effects_;         // [chips, 4]
-  at::Tensor device_effects_;       // [devices, 4]
+  at::Tensor chip_effects_;         // [chips, 5]
+  at::Tensor device_effects_;       // [devices, 5]
   at::Tensor version_effects_;      // [versions, 3]
   at::Tensor launch_effects_;       // [launches] of a chip and runtime
   at::Tensor host_effects_;         // [hosts]

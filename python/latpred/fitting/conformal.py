@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 # The situations whose names files begin with.
 FAMILIES, KNOWN, VERSION, CHIP = ("fold", "family"), "known", "version", "chip"
+OF_CHIPS = (CHIP, "network")  # left out whole, or but for their operators
 BLOCK = "block"
 SITUATIONS = {
     "fold": "families left out",
     "family": "search spaces left out",
     "known": "recipes of known families left out",
     "chip": "chips left out",
+    "network": "networks of chips whose operators were measured left out",
     "version": "versions of the framework left out",
     "block": "blocks of operators left out",
     "test": "families of the test part",
@@ -51,7 +53,7 @@ def is_judged(rows: pd.DataFrame) -> np.ndarray:
 def is_on_known_device(rows: pd.DataFrame) -> np.ndarray:
     """[N] of rows left out: the only version that was measured on a device is left out with the device."""
     is_of_version = (rows.situation == VERSION) & (rows.families == 0)
-    return np.asarray((rows.situation != CHIP) & ~is_of_version)
+    return np.asarray(~rows.situation.isin(OF_CHIPS) & ~is_of_version)
 
 
 def residuals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -99,8 +101,8 @@ class Intervals:
 
     def manifest(self) -> dict[str, Any]:
         """The checkpoint's entries."""
-        factors = ("near", "new", "small", "few")
-        names = ("near_network", "new_network", "small_batch", "few_families")
+        factors = ("near", "new", "small", "few", "other_version")
+        names = ("near_network", "new_network", "small_batch", "few_families", "other_version")
         law = {name: Term(getattr(self.law, of), self.law_source) for name, of in zip(names, factors, strict=True)}
         of_tables = f"{self.law_source}, drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
         tables: dict[str, dict[str, Any]] = {}
@@ -198,7 +200,8 @@ def read_rows(work: Path) -> pd.DataFrame:
             "make them"
         )
     rows = pd.concat(tables, ignore_index=True)
-    missing = [name for name in ("host_s", "distance", "families") if name not in rows or rows[name].isna().any()]
+    needed = ("host_s", "distance", "families", "is_other_version")
+    missing = [name for name in needed if name not in rows or rows[name].isna().any()]
     if missing:
         raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")
     return rows

@@ -14,7 +14,6 @@ none; what was not measured has none.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.fitting import checkpoint, host_calls, situation
+from latpred.fitting import checkpoint, host_calls, situation, versions
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 from latpred.fitting.measurements import ARITHMETICS, CLEAR_OF_FLOOR
 from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
@@ -55,9 +54,6 @@ HOST_SHARE = 0.5
 # left out whole, FBNet's networks came out at half their time with one for all kinds.
 PACED_BY_THE_HOST = ("eager",)
 
-# NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
-FIRST_CONTAINER_YEAR = 17
-
 # bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
 # with a column of its own, what products in it showed elsewhere was taken for all kinds.
 ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
@@ -65,13 +61,6 @@ ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
 _KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
-
-
-def age(version: str) -> tuple[int, ...]:
-    """The numbers of a version, the oldest first when sorted: "torch 2.9.1" is newer than "torch 2.4.0"."""
-    numbers = tuple(int(number) for number in re.findall(r"\d+", version))
-    is_container = bool(numbers) and numbers[0] >= FIRST_CONTAINER_YEAR
-    return (0, *numbers) if is_container else numbers
 
 
 def row_weights(rows: pd.DataFrame) -> np.ndarray:
@@ -104,7 +93,7 @@ class Effects:
         return cls(
             tuple(sorted(set(rows.device))),
             tuple(sorted(set(rows.chip))),
-            tuple(sorted(set(_versions(rows)[is_named]))),
+            tuple(sorted(set(versions.of_rows(rows)[is_named]))),
             tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
             tuple(sorted(set(hosts(rows)))),
         )
@@ -112,14 +101,9 @@ class Effects:
     def newest(self) -> dict[str, str]:
         """For each runtime its newest version."""
         newest: dict[str, str] = {}
-        for version in sorted(self.versions, key=lambda name: age(name.partition("|")[2])):
+        for version in versions.oldest_first(self.versions):
             newest[version.partition("|")[0]] = version
         return newest
-
-
-def _versions(rows: pd.DataFrame) -> pd.Series:
-    """Without that of CUDA: one device each was measured with some, whose own effect could not be told from it."""
-    return rows.runtime + "|" + rows.runtime_version.str.replace(r" cuda .*", "", regex=True)
 
 
 def _by_runtime(names: pd.Series, rows: pd.DataFrame) -> pd.Series:
@@ -134,7 +118,7 @@ def _launches(effects: Effects, rows: pd.DataFrame) -> np.ndarray:
 
 def hosts(rows: pd.DataFrame) -> pd.Series:
     """[N] what was timed on one machine by one version, as far as its table tells."""
-    return rows.source + "|" + rows.device + "|" + _versions(rows)
+    return rows.source + "|" + rows.device + "|" + versions.of_rows(rows)
 
 
 def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
@@ -239,12 +223,14 @@ class KernelResidual:
         return self.answer(table, with_floors)[0]
 
     def answer(self, table: KernelTable, with_floors: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """[N] seconds as the predictor answers, and [N] those that the host takes: by the newest version of the
-        runtime, on such a host as others of the chip stand in. With the host's floor where the table of a row shows it,
-        unless `with_floors` is off."""
+        """[N] seconds as the predictor answers, and [N] those that the host takes: by the runtime's version where it is
+        a measured one that a request can name, else by its newest, on such a host as others of the chip stand in. With
+        the host's floor where the table of a row shows it, unless `with_floors` is off."""
         newest = self.effects.newest()
         floor = table.floor_s if with_floors else np.zeros(table.size)
-        version = table.rows.runtime.map(lambda runtime: newest.get(runtime, ""))
+        own = versions.of_rows(table.rows)
+        is_named = versions.is_told_apart(table.rows) & own.isin(self.effects.versions).to_numpy()
+        version = own.where(is_named, table.rows.runtime.map(lambda runtime: newest.get(runtime, "")))
         arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
         latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
         return np.asarray(latency_s), np.asarray(host_s)
@@ -257,7 +243,7 @@ class KernelResidual:
         return np.asarray(of_chip + of_host)
 
     def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
-        found = np.zeros((len(self.devices), 4))
+        found = np.zeros((len(self.devices), member["device_effects"].shape[1]))
         for place, device in enumerate(self.devices):
             chip = _chip_of().get(device, device)
             if chip in self.effects.chips:
@@ -281,9 +267,14 @@ class KernelResidual:
             found.append(of_chip + member["host_column_effects"][0] * host_calls.age(device))
         return np.array(found)
 
-    def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
+    def _runtimes(self) -> dict[str, str]:
+        """For each "runtime|version" that is stored whose effects it has: without a version its newest's."""
         newest = self.effects.newest()
-        places = [self.effects.versions.index(newest[runtime]) for runtime in sorted(newest)]
+        of_newest = {f"{runtime}|": newest[runtime] for runtime in sorted(newest)}
+        return of_newest | {name: name for name in self.effects.versions if versions.can_be_named(name)}
+
+    def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
+        places = [self.effects.versions.index(version) for version in self._runtimes().values()]
         return np.asarray(member["version_effects"][places]).reshape(len(places), 3)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -308,7 +299,7 @@ class KernelResidual:
             "columns": list(COLUMNS),
             "memory_kinds": _core.memory_kinds(),
             "device_effects": list(self.devices),
-            "runtime_effects": sorted(self.effects.newest()),
+            "runtime_effects": list(self._runtimes()),
             "launch_effects": self._launch_names(),
             "host_kind_runtimes": list(PACED_BY_THE_HOST),
         }
@@ -344,7 +335,7 @@ def fit_member(
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
     of_hosts = _index(effects.hosts, hosts(table.rows))
     shows_host = waits_for_host(table) | ~table.rows.runtime.isin(PACED_BY_THE_HOST)
-    arrays = _arrays(table, effects, _versions(table.rows), of_hosts, table.floor_s) | {
+    arrays = _arrays(table, effects, versions.of_rows(table.rows), of_hosts, table.floor_s) | {
         "latency_s": table.latency_s,
         "weight": row_weights(table.rows),
         "shows_host": np.asarray(shows_host, dtype=np.int64),
@@ -414,6 +405,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
             "is_fitted": True,
             "devices": _measured_devices(clear.rows),
             "runtimes": sorted(set(clear.rows.runtime)),
+            "versions": versions.told_apart(clear.rows),
             "precisions": sorted(set(clear.rows.precision)),
             "smallest_batch": int(clear.rows.batch.min()),
             "largest_batch": int(clear.rows.batch.max()),
@@ -438,13 +430,12 @@ def load(path: Path) -> KernelResidual:
         of_kinds = np.zeros(len(host_calls.kinds()))
         of_kinds[host_calls.places()] = values["host_kind_effects"]
         folded = {
-            "chip_effects": np.zeros((0, 4)),
+            "chip_effects": np.zeros((0, values["device_effects"].shape[1])),
             "host_effects": np.zeros(0),
             "host_column_effects": np.zeros(len(host_calls.COLUMN_SD)),
             "host_kind_effects": of_kinds - np.log(host_calls.weights()),
         }
         members.append(values | folded)
-    versions = tuple(f"{runtime}|" for runtime in manifest["runtime_effects"])
-    launches = tuple(manifest["launch_effects"])
-    effects = Effects(tuple(manifest["device_effects"]), (), versions, launches, ())
+    runtimes, launches = tuple(manifest["runtime_effects"]), tuple(manifest["launch_effects"])
+    effects = Effects(tuple(manifest["device_effects"]), (), runtimes, launches, ())
     return KernelResidual(tuple(members), effects)

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 # What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
-ANSWERS = "pred, host_s, distance, families"
+ANSWERS = "pred, host_s, distance, families, is_other_version"
 
 WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
 CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
+# Those that single operators were timed on too: left out are their networks alone.
+CHIPS_WITH_OPERATORS = ("GA100", "AD102", "GV100", "TU104")
 # Families outside the folds that are left out whole.
 FAMILIES = ("anb", "nb201", "fbnet", "ofa", "bert")
 TIMM_SOURCE = "pytorch-image-models"
@@ -48,6 +50,7 @@ LEFT_OUT: dict[str, Masks] = {
     "family": lambda rows, part: np.asarray(rows.family == part),
     "known": _known,
     "chip": lambda rows, part: np.asarray(rows.chip == part),
+    "network": lambda rows, part: np.asarray((rows.chip == part) & ~rows.recipe.str.startswith("op:")),
     "version": lambda rows, part: np.asarray(rows.runtime_version == part),
     "block": lambda rows, _part: np.asarray(rows.is_left_out, dtype=bool),
     "test": lambda rows, _part: np.asarray(rows.part == TEST),
@@ -62,6 +65,7 @@ def plan(rows: pd.DataFrame, situations: Sequence[str]) -> list[tuple[str, str]]
         "family": list(FAMILIES),
         "known": ["known"],
         "chip": list(CHIPS),
+        "network": list(CHIPS_WITH_OPERATORS),
         "version": versions,
         "block": ["block"],
         "test": ["test"],

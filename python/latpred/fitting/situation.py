@@ -1,6 +1,7 @@
 """How wide an interval must be in which situation: what a row is asked about, and a law fitted on what others were off.
 
-    half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime), over the typical one
+    half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime, version), over the typical
+    one; version: of a runtime whose versions were told apart, by one that was not measured or is not said
 
 predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
 """
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latpred.fitting import versions
 from latpred.fitting.evaluate import COVERAGE, weighted_quantile
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 
@@ -37,7 +39,7 @@ KNOWN_FAMILY_WEIGHT = 0.5
 SHRINKING_FAMILIES = 30
 MIN_FAMILIES = 10
 BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it
-NO_WIDTH = 0.01  # below it a runtime's width is not told from none
+NO_WIDTH = 0.01  # below it a width of a runtime or of versions is not told from none
 
 OPERATOR_RECIPES = "op:"
 _SMOOTHING = 0.03  # of the quantile loss's kink, in logarithms
@@ -93,12 +95,18 @@ def distance(asked: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 
 def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]:
-    """Columns that rows left out need: how new they are to a fit on `training`, and how much it saw of their table."""
+    """Columns that rows left out need: how new they are to a fit on `training`, how much it saw of their table, and
+    whether their runtime runs by another version than it saw or than they say."""
     families = measured_families(training.rows)
+    told_apart = versions.of_rows(training.rows)[versions.is_told_apart(training.rows)]
+    runtimes = set(training.rows.runtime[told_apart.index])
     keys = zip(test.rows.device, test.rows.runtime, strict=True)
     return {
         "distance": distance(signatures(test), measured_networks(training)),
         "families": np.array([families.get(device, {}).get(runtime, 0) for device, runtime in keys]),
+        "is_other_version": np.asarray(
+            test.rows.runtime.isin(runtimes) & ~versions.of_rows(test.rows).isin(set(told_apart))
+        ),
     }
 
 
@@ -129,6 +137,7 @@ class Law:
     new: float
     small: float
     few: float
+    other_version: float
     runtimes: Mapping[str, float]
     tables: Mapping[tuple[str, str], float]  # by device and runtime
 
@@ -137,7 +146,7 @@ class Law:
         logarithms = np.log([self.near, self.new, self.small, self.few])
         of_network = np.exp(exponents(rows, is_known) @ logarithms)
         of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float)
-        width = np.hypot(of_network, of_runtime)
+        width = np.sqrt(of_network**2 + of_runtime**2 + np.where(rows.is_other_version, self.other_version, 0) ** 2)
         if not is_known:
             return np.asarray(width)
         keys = zip(rows.device, rows.runtime, strict=True)
@@ -146,10 +155,11 @@ class Law:
     def scaled(self, factor: float) -> Law:
         """All widths times `factor`."""
         runtimes = {name: width * factor for name, width in self.runtimes.items()}
-        return dataclasses.replace(self, near=self.near * factor, runtimes=runtimes)
+        of_version = self.other_version * factor
+        return dataclasses.replace(self, near=self.near * factor, other_version=of_version, runtimes=runtimes)
 
 
-FLAT = Law(1.0, 1.0, 1.0, 1.0, {}, {})
+FLAT = Law(1.0, 1.0, 1.0, 1.0, 0.0, {}, {})
 
 
 def _bands(batch: pd.Series) -> np.ndarray:
@@ -171,29 +181,33 @@ def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law
     families = rows.groupby("runtime").family.nunique()
     runtimes = [name for name, count in families.items() if name != BASE_RUNTIME and count >= MIN_FAMILIES]
     columns = exponents(rows, is_known=True)
-    is_runtime = np.stack([rows.runtime == name for name in runtimes] or [np.zeros(len(rows))], axis=1).astype(float)
+    # They add in quadrature; what no row shows stays at none.
+    of_version = [rows.is_other_version] if rows.is_other_version.any() else []
+    parts = [*(rows.runtime == name for name in runtimes), *of_version]
+    is_part = np.stack(parts or [np.zeros(len(rows))], axis=1).astype(float)
     size, weights = columns.shape[1], weights / weights.sum()
     log_off = np.log(np.maximum(off, _SMALLEST_RESIDUAL))
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         squared = np.exp(2 * (columns @ parameters[:size]))
-        of_runtimes = is_runtime * np.exp(2 * parameters[size:])
-        total = squared + of_runtimes.sum(axis=1)
+        of_parts = is_part * np.exp(2 * parameters[size:])
+        total = squared + of_parts.sum(axis=1)
         above = log_off - 0.5 * np.log(total)
         value = weights @ (_SMOOTHING * np.logaddexp(0, above / _SMOOTHING) - (1 - COVERAGE) * above)
         slope = weights * (0.5 * (1 + np.tanh(above / _SMOOTHING / 2)) - (1 - COVERAGE)) / total
         of_columns = -(columns * (squared * slope)[:, None]).sum(axis=0)
         held = _SHRINKAGE * parameters[1:size]
         of_columns[1:] += 2 * held
-        return value + held @ parameters[1:size], np.append(of_columns, -(of_runtimes * slope[:, None]).sum(axis=0))
+        return value + held @ parameters[1:size], np.append(of_columns, -(of_parts * slope[:, None]).sum(axis=0))
 
     typical = np.log(weighted_quantile(off, weights, COVERAGE))
-    start = np.concatenate([[typical], np.full(size - 1, 0.3), np.full(is_runtime.shape[1], typical - 1)])
-    bounds = [(None, None)] + [(0, None)] * (size - 1) + [(np.log(NO_WIDTH) - 1, None)] * is_runtime.shape[1]
+    start = np.concatenate([[typical], np.full(size - 1, 0.3), np.full(is_part.shape[1], typical - 1)])
+    bounds = [(None, None)] + [(0, None)] * (size - 1) + [(np.log(NO_WIDTH) - 1, None)] * is_part.shape[1]
     found = np.exp(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
     near, new, small, few = (float(value) for value in found[:size])
-    widths = {name: float(width) for name, width in zip(runtimes, found[size:], strict=False) if width > NO_WIDTH}
-    return Law(near, new, small, few, widths, {})
+    widths = [float(width) if width > NO_WIDTH else 0.0 for width in found[size : size + len(parts)]]
+    of_runtimes = {name: width for name, width in zip(runtimes, widths, strict=False) if width > 0}
+    return Law(near, new, small, few, widths[-1] if of_version else 0.0, of_runtimes, {})
 
 
 def fit_law(rows: pd.DataFrame, off: np.ndarray, is_known_family: np.ndarray) -> Law:

@@ -150,6 +150,7 @@ def _check(asked: dict[str, Any]) -> None:
     allowed = {
         "partition": (None,),
         "runtime": (None, RUNTIME),
+        "runtime_version": (None,),
         "precision": ("default", "fp32"),
         "calibration": (None,),
     }

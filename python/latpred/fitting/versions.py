@@ -1,0 +1,51 @@
+"""Versions of runtimes: their names in the rows, their order, and which of them a request can name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+# NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
+FIRST_CONTAINER_YEAR = 17
+# Others name a backend, a serving stack or nothing: who asks would not know them by these names.
+TOLD_APART = r"torch \d"
+
+
+def age(version: str) -> tuple[int, ...]:
+    """The numbers of a version, the oldest first when sorted: "torch 2.9.1" is newer than "torch 2.4.0"."""
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version))
+    is_container = bool(numbers) and numbers[0] >= FIRST_CONTAINER_YEAR
+    return (0, *numbers) if is_container else numbers
+
+
+def of_rows(rows: pd.DataFrame) -> pd.Series:
+    """[N] "runtime|version", without that of CUDA: one device each was measured with some, whose own effect could not
+    be told from it."""
+    return rows.runtime + "|" + rows.runtime_version.str.replace(r" cuda .*", "", regex=True)
+
+
+def can_be_named(name: str) -> bool:
+    """Whether a request can name this "runtime|version"."""
+    return re.match(TOLD_APART, name.partition("|")[2]) is not None
+
+
+def is_told_apart(rows: pd.DataFrame) -> np.ndarray:
+    """[N] whose version a request can name."""
+    return np.asarray(rows.runtime_version.str.match(TOLD_APART), dtype=bool)
+
+
+def told_apart(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """For each runtime the versions in `rows` that a request can name, the oldest first."""
+    found: dict[str, list[str]] = {}
+    for name in oldest_first(of_rows(rows[is_told_apart(rows)]).unique()):
+        runtime, _, version = name.partition("|")
+        found.setdefault(runtime, []).append(version)
+    return dict(sorted(found.items()))
+
+
+def oldest_first(names: Iterable[str]) -> list[str]:
+    """ "runtime|version" by age."""
+    return sorted(names, key=lambda name: (age(name.partition("|")[2]), name))
