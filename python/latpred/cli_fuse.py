@@ -9,6 +9,7 @@ from typing import Any
 
 from latpred.cli_output import add_json_option, console, count, print_table
 from latpred.cli_request import add_network, add_request, network_arguments, request_arguments
+from latpred.request import changed
 
 _SHOWN = 40
 
@@ -47,10 +48,8 @@ def _fuse(options: argparse.Namespace) -> None:
     found = api.predict(**network, **request).optimized
     for path in options.save:
         found.save(path)
-    changed = {"runtime": options.against_runtime, "device": options.against_device}
-    other = {name: value for name, value in changed.items() if value is not None}
-    if "runtime" in other:
-        request["runtime_version"] = None  # another runtime has its own
+    against = {"runtime": options.against_runtime, "device": options.against_device}
+    other = {name: value for name, value in against.items() if value is not None}
     terminal = console()
     if not other and options.against is None:
         if options.json:
@@ -60,7 +59,7 @@ def _fuse(options: argparse.Namespace) -> None:
         return
     if options.against is not None:
         network["path"] = options.against
-    difference = found.diff(api.predict(**network, **{**request, **other}).optimized)
+    difference = found.diff(api.predict(**network, **changed(request, other)).optimized)
     if options.json:
         print(json.dumps(difference.table.to_dicts(), indent=2))
         return

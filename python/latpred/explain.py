@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred.errors import LatpredError
+from latpred.request import changed
 from latpred.tables import Column, Table, number_column, scaled, text_column
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
         for batch in (graph.batch // 2, graph.batch * 2, graph.batch * 4)
         if batch >= 1
     ]
-    rows = [_alternative(prediction, words, changed) for words, changed in changes]
+    rows = [_alternative(prediction, words, change) for words, change in changes]
     columns: list[Column[Alternative]] = [
         text_column("change"),
         number_column("latency_ms", "ms"),
@@ -124,12 +125,11 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
     return Table(rows, columns, what="change")
 
 
-def _alternative(prediction: Prediction, words: str, changed: dict[str, Any]) -> Alternative:
+def _alternative(prediction: Prediction, words: str, changes: dict[str, Any]) -> Alternative:
     from latpred.api import predict
 
-    of_version = {"runtime_version": None} if "runtime" in changed else {}  # another runtime has its own
     try:
-        other = predict(graph=prediction.graph, **{**prediction.asked(), **of_version, **changed})
+        other = predict(graph=prediction.graph, **changed(prediction.asked(), changes))
     except LatpredError as error:
         return Alternative(words, None, None, None, None, f"refused: {error}")
     return Alternative(

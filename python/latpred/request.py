@@ -56,6 +56,12 @@ def make_request(
     )
 
 
+def changed(asked: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of predict() with `changes`: another runtime has versions of its own."""
+    of_version = {"runtime_version": None} if "runtime" in changes else {}
+    return {**asked, **of_version, **changes}
+
+
 def check_text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value

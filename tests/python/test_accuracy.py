@@ -131,6 +131,25 @@ def test_a_chip_is_judged_by_the_others():
     assert inside["GB202"] == 0.0  # had its own factor counted, it would lie inside
 
 
+def test_networks_of_a_chip_are_judged_by_other_chips_too():
+    rows = pd.concat([answers("fold", str(fold), 1.0) for fold in range(2)], ignore_index=True)
+    chips = [answers("chip", chip, factor) for chip, factor in (("GA102", 1.2), ("AD102", 1 / 1.2), ("GB202", 3.0))]
+    found = with_intervals(pd.concat([rows, *chips, answers("network", "GB202", 3.0)], ignore_index=True))
+    assert not found[found.situation == "network"].is_inside.any()
+    of_whole = found[(found.situation == "chip") & (found.what == "GB202")].half_width
+    of_networks = found[found.situation == "network"].half_width
+    assert of_networks.to_numpy() == pytest.approx(of_whole.to_numpy())
+
+
+def test_the_pooled_line_of_versions_is_of_measured_devices():
+    rows = [answers("version", "torch 2.4.0", 1.0), answers("version", "torch 2.9.1", 2.0).assign(families=0)]
+    folds = [answers("fold", str(fold), 1.0) for fold in range(2)]
+    found = with_intervals(pd.concat([*rows, *folds], ignore_index=True))
+    lines = scores.lines_of(found[found.situation == "version"], "version", ["pred"])
+    by_group = {line["group"]: line["rows"] for line in lines}
+    assert by_group[scores.ALL] == by_group["torch 2.4.0"] == by_group["torch 2.9.1"]
+
+
 def test_one_factor_takes_off_what_a_chip_has_in_common():
     rows = pd.concat([answers("chip", chip, factor) for chip, factor in (("GA102", 2.0), ("AD102", 0.5))])
     found = with_intervals(rows.reset_index(drop=True))

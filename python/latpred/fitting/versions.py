@@ -34,7 +34,7 @@ def can_be_named(name: str) -> bool:
 
 def is_told_apart(rows: pd.DataFrame) -> np.ndarray:
     """[N] whose version a request can name."""
-    return np.asarray(rows.runtime_version.str.match(TOLD_APART), dtype=bool)
+    return np.asarray(of_rows(rows).map(can_be_named), dtype=bool)
 
 
 def told_apart(rows: pd.DataFrame) -> dict[str, list[str]]:
