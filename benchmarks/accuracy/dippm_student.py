@@ -41,9 +41,9 @@ ONE_NETWORK = Path(__file__).resolve().parents[2] / "examples" / "resnet50.onnx"
 
 
 def arrays_of(data: families.Families, work: Path) -> graph_arrays.Arrays:
-    """What it reads of all graphs; kept in `work`."""
+    """What it reads of all graphs and its teacher's answers; kept in `work`, for each checkpoint of the teacher."""
     work.mkdir(parents=True, exist_ok=True)
-    path = work / "modelled.npz"
+    path = work / f"modelled_{data.rows.protocol.iloc[0].rpartition(' ')[2]}.npz"
     if not path.is_file():
         np.savez(path, **data.arrays())
     return pmgns.with_bases(dict(np.load(path)), families.MODELLED_DEVICE)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import kernel_residual
-from latpred.fitting.conformal import is_judged
+from latpred.fitting.conformal import KNOWN, is_judged
 from latpred.fitting.kernel_terms import lower
 from latpred.fitting.split import TEST
 
@@ -30,7 +30,7 @@ def quick_errors(rows_file: Path, graphs_file: Path, recipes_file: Path) -> dict
     checkpoint = resources.files("latpred") / "data" / "predictors" / f"{kernel_residual.NAME}.safetensors"
     with resources.as_file(checkpoint) as path:
         predicted = kernel_residual.load(path).predict(table)
-    answers = table.rows.assign(error=100 * np.abs(predicted / table.latency_s - 1))
+    answers = table.rows.assign(error=100 * np.abs(predicted / table.latency_s - 1), situation=KNOWN)
     answers = answers[is_judged(answers) & (answers.part != TEST)]
     random = np.random.default_rng(0)
     found: dict[str, dict[str, Any]] = {}

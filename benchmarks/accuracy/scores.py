@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from latpred.fitting import conformal, ship
-from latpred.fitting.conformal import CHIP, FAMILIES, OF_CHIPS, VERSION
+from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, OF_CHIPS, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
-from latpred.fitting.measurements import CLEAR_OF_FLOOR
 from latpred.fitting.situation import BANDS
 from latpred.fitting.split import part_of_family
 
@@ -26,13 +25,14 @@ FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
 
 
 def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
-    """[N] what a row's interval must not come from: rows of its chip or version, where that was left out, else of its
-    families' part."""
+    """[N] what a row's interval must not come from: rows of its chip or version, where that was left out, those of an
+    operator's device, else of its families' part."""
     parts = part_of_family()
     part = rows.family.map(lambda family: f"families {parts.get(family, family)}")
     is_of_chip = rows.situation.isin(OF_CHIPS)
     of_what = rows.situation.where(~is_of_chip, CHIP) + " " + rows["what"]
-    return np.asarray(part.where(~is_of_chip & (rows.situation != VERSION), of_what))
+    part = part.where(~is_of_chip & (rows.situation != VERSION), of_what)
+    return np.asarray(part.where(rows.situation != BLOCK, "operators " + rows.device))
 
 
 def _intervals(
@@ -122,7 +122,7 @@ def _calibrated(rows: pd.DataFrame, predictor: str, count: int) -> ErrorSummary 
 
 
 def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    if situation == "block":
+    if situation == BLOCK:
         yield "all operators", rows
         yield from rows.groupby("family")
         return
@@ -156,9 +156,7 @@ def lines_of(rows: pd.DataFrame, situation: str, predictors: list[str]) -> list[
         if seeds
         else rows.sort_values("seed").drop_duplicates(["what", "id"]).assign(seed=0)
     )
-    is_clear = rows.value > CLEAR_OF_FLOOR * rows.host_floor_s
-    is_operator = rows.recipe.str.startswith(conformal.OPERATOR_RECIPES)
-    rows = rows[is_clear & (is_operator if situation == "block" else ~is_operator)]
+    rows = rows[conformal.is_judged(rows)]
     lines = []
     for group, part in _groups(rows, situation):
         if part.id.nunique() < MIN_ROWS:

@@ -132,12 +132,38 @@ TEST(Situation, AVersionThatIsNotSaidAddsInQuadrature) {
   EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);
 }
 
+TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {
+  SituationTerms terms;
+  terms.operators[static_cast<std::size_t>(CostKind::conv)] = 0.4;
+  const Evidence evidence = evidence_with(terms);
+  PreparedNetwork asked = network();
+  const auto width = [&](double conv_s, double relu_s) {
+    asked.features.physics[0].roofline_s = conv_s;
+    asked.features.physics[1].roofline_s = relu_s;
+    return lone_operator_width(evidence, asked.input());
+  };
+  EXPECT_EQ(width(0.95, 0.05), 0.4);
+  EXPECT_EQ(width(0.85, 0.15), std::nullopt);
+  EXPECT_EQ(width(0, 1), std::nullopt);  // unary operators were not measured alone
+  EXPECT_EQ(width(0, 0), std::nullopt);
+  EXPECT_EQ(lone_operator_width(evidence_with({}), asked.input()), std::nullopt);
+
+  ASSERT_EQ(width(1, 0.01), 0.4);
+  Coverage covered = coverage(evidence, asked.input());
+  covered.device_measured = covered.runtime_measured = covered.whole_device = true;
+  const LatencyOutput output{.latency_s = 2e-3, .kernel_s = {0, 0}};
+  EXPECT_NEAR(latency_interval(evidence, covered, asked.input(), output).log_half_width, 0.4, 1e-12);
+  asked.kernels.rows[0].repeat = 2;  // two of a kind even out
+  EXPECT_EQ(width(1, 0.01), std::nullopt);
+}
+
 TEST(Situation, IsReadFromTheCheckpoint) {
   std::string manifest = manifest_text("linear",
                                        R"("families": {"A100-SXM4-40GB": {"eager": 3}}, )"
                                        R"("versions": {"eager": ["torch 1.13", "torch 2.4.0"]}, "rows": {})",
                                        R"(, "interval_runtimes": {"compiled": {"value": 0.5}},)"
-                                       R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}})");
+                                       R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}},)"
+                                       R"("interval_operators": {"matmul": {"value": 0.3}})");
   const std::string terms = R"("interval_terms": {)";
   manifest.insert(manifest.find(terms) + terms.size(),
                   R"("near_network": {"value": 0.5}, "new_network": {"value": 3}, "small_batch": {"value": 2}, )"
@@ -153,6 +179,8 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   EXPECT_EQ(evidence.versions.at("eager"), (std::vector<std::string>{"torch 1.13", "torch 2.4.0"}));
   EXPECT_DOUBLE_EQ(evidence.situation.runtimes.at("compiled"), 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.tables.at("T4").at("tensorrt"), 1.25);
+  EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::matmul)], 0.3);
+  EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::conv)], 0);
   EXPECT_EQ(evidence.families.at("A100-SXM4-40GB").at("eager"), 3);
   EXPECT_EQ(evidence.network_signatures.size(), 2 * kNumCostKinds);
 

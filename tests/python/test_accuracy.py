@@ -82,6 +82,7 @@ def measured(count=400):
             "distance": 0.1,
             "families": 80,
             "is_other_version": False,
+            "lone_kind": "",
         }
     )
 
@@ -139,6 +140,21 @@ def test_networks_of_a_chip_are_judged_by_other_chips_too():
     of_whole = found[(found.situation == "chip") & (found.what == "GB202")].half_width
     of_networks = found[found.situation == "network"].half_width
     assert of_networks.to_numpy() == pytest.approx(of_whole.to_numpy())
+
+
+def test_an_operator_is_judged_by_those_of_other_devices():
+    rows = [answers("fold", str(fold), 1.0) for fold in range(2)]
+    for device, factor in (("T4", 1.2), ("A100", 3.0)):
+        block = answers("block", "block", factor).assign(
+            recipe=[f"op:gemm?m={index}" for index in range(60)], family="gemm", device=device, lone_kind="matmul"
+        )
+        rows.append(block.assign(id=device + block.id))
+    found = with_intervals(pd.concat(rows, ignore_index=True))
+    found = found[found.situation == "block"]
+    inside = found.groupby("device").is_inside.mean()
+    assert inside["T4"] == 1.0  # the others are further off than it is
+    assert inside["A100"] == 0.0  # had its own errors counted, it would lie inside
+    assert scores.lines_of(found, "block", ["pred"])[0]["rows"] == 120
 
 
 def test_the_pooled_line_of_versions_is_of_measured_devices():

@@ -32,6 +32,7 @@ def rows_of(families, ratio, what="0", situation="fold", seed_factor=1.0):
             "distance": 0.0,
             "families": 80,
             "is_other_version": False,
+            "lone_kind": "",
             "situation": situation,
             "what": what,
         }
@@ -165,11 +166,47 @@ def test_files_are_read_as_an_ensemble(tmp_path):
     assert errors["chips left out"]["bias"] == pytest.approx(0.5, abs=0.01)
 
 
-def test_rows_on_the_floor_and_operators_are_not_judged():
+def test_judged_are_networks_off_the_floor_and_operators_of_blocks():
     rows = rows_of(["a", "b", "c"], [1.0, 1.0, 1.0]).assign(
         recipe=["op:gemm?m=1", "timm:a@224", "timm:b@224"], value=1.0, host_floor_s=[0.0, 0.9, 0.1]
     )
     assert list(conformal.is_judged(rows)) == [False, False, True]
+    assert list(conformal.is_judged(rows.assign(situation="block"))) == [True, False, False]
+
+
+def operators(family, kind, off):
+    recipes = [f"op:{family}?size={index}" for index in range(len(off))]
+    return rows_of([family] * len(off), np.exp(off), family, "block").assign(recipe=recipes, lone_kind=kind)
+
+
+def test_a_kernel_that_stands_alone_has_the_width_of_its_kind_and_every_operator_of_it_weighs_the_same():
+    networks = rows_of([f"f{index % 20}" for index in range(40)], np.exp(np.tile([0.1, -0.1], 20)))
+    # A thousand additions off by 0.5, a hundred divisions by 0.02: half of the weight each.
+    rows = pd.concat(
+        [
+            networks,
+            operators("add", "binary", np.tile([0.5, -0.5], 500)),
+            operators("div", "binary", np.linspace(-0.02, 0.02, 100)),
+            operators("conv", "conv", np.linspace(-1, 1, 101)),
+            operators("pool", "pool", [0.7] * 5),
+        ],
+        ignore_index=True,
+    )
+    found = intervals_of(rows)
+    bias = found.terms["log_bias"].value
+    assert sorted(found.operators) == ["binary", "conv"]  # five poolings show nothing
+    assert found.operators["binary"].value == pytest.approx(0.5, abs=0.11)
+    assert found.operators["conv"].value == pytest.approx(0.8, abs=0.11)
+    assert found.terms["known_device"].value == pytest.approx(0.1, abs=0.11)
+    asked = conformal.residuals(rows)
+    width = found.half_width(asked, is_known=True)
+    np.testing.assert_allclose(width[asked.lone_kind == "conv"], found.operators["conv"].value)
+    of_network = found.half_width(asked.assign(lone_kind=""), is_known=True)
+    np.testing.assert_allclose(width[asked.lone_kind == "pool"], of_network[asked.lone_kind == "pool"])
+    stored = found.manifest()["interval_operators"]["conv"]
+    assert stored == vars(found.operators["conv"])
+    assert "101 timings" in stored["source"]
+    assert abs(bias) <= 0.1 + 1e-9
 
 
 def test_a_folder_without_rows_or_with_old_ones_is_an_error(tmp_path):

@@ -122,7 +122,8 @@ def test_cover_leaves_nobody_far():
 
 def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     rows = measurements.load().groupby(["device", "family"]).head(2)
-    rows = rows[rows.runtime == "eager"].iloc[::7].reset_index(drop=True)
+    networks = rows[rows.family == "anb"]
+    rows = pd.concat([rows[rows.runtime == "eager"].iloc[::7], networks]).drop_duplicates("id", ignore_index=True)
     table = kernel_terms.lower(rows, built)
     manifest, arrays = checkpoint.read(ship.checkpoint_path("analytic"))
     known, unknown = sorted(set(rows.device))[::2], sorted(set(rows.device))[1::2]
@@ -131,7 +132,8 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
     terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
     terms |= {"host_sd": Term(0.3, "d")}
-    intervals = conformal.Intervals(terms, law, "made")
+    operators = {"matmul": Term(0.5, "e"), "binary": Term(0.15, "f"), "conv": Term(0.7, "g")}
+    intervals = conformal.Intervals(terms, law, "made", operators)
     families = {known[0]: {"eager": 3}, known[1]: {"eager": 100}}
     manifest |= intervals.manifest()
     manifest["evidence"] |= {"devices": known, "families": families, "smallest_batch": 1, "largest_batch": 10**9}
@@ -160,7 +162,10 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
         distance=situation.distance(situation.signatures(table), measured),
         families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
         is_other_version=is_other_version,
+        lone_kind=situation.lone_kinds(table),
     )
+    assert set(operators) < set(asked_rows.lone_kind[asked_rows.recipe.str.startswith("op:")])
+    assert set(asked_rows.lone_kind[asked_rows.family == "anb"]) == {""}
     asked_rows["waiting"] = conformal.waiting(asked_rows)
     is_known = asked_rows.device.isin(known).to_numpy()
     assert set(asked_rows.device[~is_known]) == set(unknown)

@@ -39,6 +39,8 @@ struct SituationTerms {
   double other_version = 0;  // of a runtime whose versions were told apart, by one that is not said
   std::map<std::string, double, std::less<>> runtimes;                                    // by name
   std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>> tables;  // device, runtime: a factor
+  // Half-widths of a kernel that stands alone, by kind; zero: as of any network.
+  std::array<double, kNumCostKinds> operators{};
 };
 
 // What a predictor was fitted on.

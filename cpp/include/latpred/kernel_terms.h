@@ -39,7 +39,8 @@ struct KernelTerms {
   double weight_bytes = 0;
   double bandwidth_bytes_per_s = 0;
   double l2_bytes = 0;
-  // What no kernel goes below: peak and bandwidth with a margin, Winograd's saved multiplications, bytes that L2 holds.
+  // What no kernel goes below: the peak with a margin, Winograd's saved multiplications, the bandwidth, bytes that L2
+  // holds.
   double least_compute_s = 0;
   double least_memory_s = 0;
   double gap_scale = 1;        // of the time between two kernels, which is counted in cycles

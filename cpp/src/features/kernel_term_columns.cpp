@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "latpred/kernel_terms.h"
 #include "latpred/text.h"
@@ -44,6 +46,40 @@ Arithmetic executed(In in) {
 double flag(bool is_set) { return is_set ? 1 : 0; }
 double channels_last_depthwise(In in, std::size_t) {
   return flag(in.kernel.channels_last && in.kernel.kind == CostKind::conv_depthwise);
+}
+
+// cuDNN's kernels for groups with the channels innermost take powers of two of them. Others are half as quick and less:
+// RegNets with groups of 24, 40 and 56 channels, beside those of 16 and 64.
+double uneven_groups(In in, std::size_t) {
+  const auto channels = static_cast<std::uint64_t>(in.kernel.n);
+  const bool is_even = channels > 0 && std::has_single_bit(channels);
+  return flag(in.kernel.kind == CostKind::conv_grouped && in.kernel.channels_last && !is_even);
+}
+
+// What PyTorch gives to cuDNN of depth-wise convolutions whose channels are not innermost
+// (check_cudnn_depthwise_workload_with_filter in ATen/native/Convolution.cpp, 1.13 to 2.9; a batch of 1 is treated as
+// others are). Its own kernel runs the rest.
+constexpr std::array kSquareWindows{1.0, 9.0, 25.0};
+constexpr double kLeastChannels = 32;
+constexpr double kLeastWidth = 7;
+constexpr double kHalved = 4;  // stride 2 both ways, which is for many channels or wide images of not so few
+constexpr double kManyChannels = 512;
+constexpr double kSomeChannels = 256;
+constexpr double kWide = 28;
+
+bool is_given_to_cudnn(const Kernel& kernel) {
+  const double width = std::round(std::sqrt(kernel.positions * kernel.stride));  // of a square image
+  const bool is_square = std::find(kSquareWindows.begin(), kSquareWindows.end(), kernel.window) != kSquareWindows.end();
+  if (kernel.arithmetic != Arithmetic::fp16 || !is_square) return false;
+  if (kernel.groups < kLeastChannels || width < kLeastWidth) return false;
+  if (kernel.stride == 1) return true;
+  return kernel.stride == kHalved && kernel.window > 1 &&
+         (kernel.groups >= kManyChannels || (kernel.groups >= kSomeChannels && width >= kWide));
+}
+
+double native_depthwise(In in, std::size_t) {
+  const bool is_channels_first = in.kernel.kind == CostKind::conv_depthwise && !in.kernel.channels_last;
+  return flag(in.runtime.strided_views && in.runtime.on_gpu && is_channels_first && !is_given_to_cudnn(in.kernel));
 }
 
 // Runtimes that do something else with the same kernels than eager launches do.
@@ -96,6 +132,9 @@ std::vector<TermColumn> make_columns() {
                      [](In in, std::size_t id) { return static_cast<std::size_t>(in.kernel.kind) == id ? 1.0 : 0.0; },
                      id});
   }
+  table.push_back(
+      {"uneven_groups", "0 or 1", "channels innermost, in groups that are no power of two of them", uneven_groups});
+  table.push_back({"native_depthwise", "0 or 1", "a depth-wise convolution by PyTorch's own kernel", native_depthwise});
   return table;
 }
 

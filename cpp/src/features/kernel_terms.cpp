@@ -11,7 +11,7 @@
 namespace latpred {
 namespace {
 
-// A margin for clocks above the data sheet's.
+// Of compute time, a margin for clocks above the data sheet's. Memory has none: its clock is fixed.
 constexpr double kSmallestInverse = 0.9;
 // Of 3 x 3 convolutions with stride 1 at float32: F(2x2, 3x3).
 constexpr double kWinogradSaving = 2.25;
@@ -113,7 +113,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   terms.least_compute_s = kSmallestInverse * terms.compute_s / (runs_winograd(kernel, device) ? kWinogradSaving : 1);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
-  terms.least_memory_s = kSmallestInverse * least_bytes / terms.bandwidth_bytes_per_s;
+  terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s;
   if (device.clock_hz) {
     terms.gap_scale = kGapClockHz / *device.clock_hz;
     const double cycles_per_s = partition.sms * *device.clock_hz * device.sustained_share.value;

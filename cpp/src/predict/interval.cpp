@@ -190,7 +190,9 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     conformal = kNormal80 * calibration->log_sd;
     log_bias = 0;  // the scale holds it
   } else {
-    conformal = (known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, known);
+    const double typical = known ? terms.known_device : terms.unknown_device;
+    const std::optional<double> lone = lone_operator_width(evidence, input);
+    conformal = lone ? *lone : typical * relative_width(evidence, input, known);
     conformal = std::max(conformal, kNormal80 * kSmallestSpread);
     if (!known) variance += terms.device_sd * terms.device_sd;
     if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;

@@ -16,6 +16,7 @@ constexpr double kFarNetwork = 0.4;
 constexpr double kFullBatch = 8;
 constexpr double kSmallBatchOctaves = 3;
 constexpr double kManyFamilies = 64;
+constexpr double kLoneShare = 0.9;
 
 constexpr std::string_view kSignatures = "network_signatures";
 
@@ -83,6 +84,14 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
       }
     }
   }
+  if (const Json* operators = manifest.find("interval_operators")) {
+    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
+      const std::string_view name = cost_kind_name(static_cast<CostKind>(kind));
+      if (const Json* term = operators->find(name)) {
+        found.operators[kind] = positive(concat("interval term of operator '", name, "'"), *term);
+      }
+    }
+  }
   if (const Json* families = manifest.at("evidence").find("families")) {
     for (const auto& [device, of_device] : families->object()) {
       for (const auto& [runtime, count] : of_device.object()) evidence.families[device][runtime] = count.integer();
@@ -124,6 +133,20 @@ double novelty(const Evidence& evidence, const LatencyInput& input) {
     nearest_squared = std::min(nearest_squared, squared);
   }
   return std::sqrt(nearest_squared) / kFarNetwork;
+}
+
+std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input) {
+  const std::vector<Kernel>& kernels = input.kernels.rows;
+  const auto roofline_s = [&](std::size_t k) { return input.features.physics.at(k).roofline_s; };
+  double total_s = 0;
+  std::size_t longest = 0;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    total_s += roofline_s(k) * static_cast<double>(kernels[k].repeat);
+    if (roofline_s(k) > roofline_s(longest)) longest = k;
+  }
+  if (kernels.empty() || total_s <= 0 || roofline_s(longest) < kLoneShare * total_s) return std::nullopt;
+  const double width = evidence.situation.operators.at(static_cast<std::size_t>(kernels[longest].kind));
+  return width > 0 ? std::optional(width) : std::nullopt;
 }
 
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "latpred/interval.h"
 
 namespace latpred {
@@ -13,6 +15,10 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence);
 
 // How unlike the nearest measured network this is: 0 at one of these, 1 at a distance where that stops to matter.
 [[nodiscard]] double novelty(const Evidence& evidence, const LatencyInput& input);
+
+// The half-width of the kernel that stands alone, with so large a share of the roofline that no other kernel's error
+// evens its own out. None: there is no such kernel, or its kind was not measured by itself.
+[[nodiscard]] std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input);
 
 // Half-width over the typical one. `is_known`: the whole device was measured.
 [[nodiscard]] double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known);

@@ -45,9 +45,10 @@ MIN_HOST_ROWS = 10
 
 
 def is_judged(rows: pd.DataFrame) -> np.ndarray:
-    """[N] networks whose latency says something about the device."""
-    on_floor = rows.value <= CLEAR_OF_FLOOR * rows.host_floor_s
-    return np.asarray(~rows.recipe.str.startswith(OPERATOR_RECIPES) & ~on_floor)
+    """[N] rows whose latency says something about the device: networks, of blocks left out single operators."""
+    is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
+    is_clear = rows.value > CLEAR_OF_FLOOR * rows.host_floor_s
+    return np.asarray(is_clear & (is_operator == (rows.situation == BLOCK)))
 
 
 def is_on_known_device(rows: pd.DataFrame) -> np.ndarray:
@@ -81,12 +82,16 @@ class Intervals:
     terms: dict[str, Term]
     law: situation.Law = situation.FLAT
     law_source: str = ""
+    operators: Mapping[str, Term] = dataclasses.field(default_factory=dict)  # by kind, of a kernel that stands alone
 
     def half_width(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] on the log scale, of kinds and runtimes that were measured; `rows` have the column waiting."""
         value = {name: term.value for name, term in self.terms.items()}
         typical = value["known_device" if is_known else "unknown_device"]
-        own = np.maximum(typical * self.law.relative(rows, is_known), NORMAL_80 * SMALLEST_SPREAD)
+        of_network = typical * self.law.relative(rows, is_known)
+        alone = {kind: term.value for kind, term in self.operators.items()}
+        own = np.array([alone.get(kind, width) for kind, width in zip(rows.lone_kind, of_network, strict=True)])
+        own = np.maximum(own, NORMAL_80 * SMALLEST_SPREAD)
         device_sd = 0.0 if is_known else value["device_sd"]
         variance = device_sd**2 + value["host_sd"] ** 2 * rows.waiting.to_numpy()
         return np.asarray(np.sqrt(own**2 + NORMAL_80**2 * variance))
@@ -95,6 +100,7 @@ class Intervals:
         entries = self.manifest()
         named = dict(entries["interval_terms"])
         named |= {f"runtime {name}": term for name, term in entries["interval_runtimes"].items()}
+        named |= {f"{kind} alone": term for kind, term in entries["interval_operators"].items()}
         for device, of_device in entries["interval_tables"].items():
             named |= {f"{device}, {runtime}": term for runtime, term in of_device.items()}
         return "\n".join(f"{name:32} {term['value']:7.3f}  {term['source']}" for name, term in named.items())
@@ -112,6 +118,7 @@ class Intervals:
             "interval_terms": {name: vars(term) for name, term in (self.terms | law).items()},
             "interval_runtimes": {name: vars(Term(w, self.law_source)) for name, w in self.law.runtimes.items()},
             "interval_tables": tables,
+            "interval_operators": {kind: vars(term) for kind, term in self.operators.items()},
         }
 
 
@@ -166,12 +173,27 @@ def _with_unknown_devices(found: Intervals, chips: pd.DataFrame) -> Intervals:
     return dataclasses.replace(found, terms=found.terms | terms)
 
 
+def _of_operators(rows: pd.DataFrame, terms: Mapping[str, Term]) -> dict[str, Term]:
+    """By the kind of what `rows`, operators left out, run: every sort of operator alike."""
+    found = {}
+    for kind, of_kind in rows.groupby("lone_kind"):
+        if kind == "" or len(of_kind) < MIN_LEFT_OUT:
+            continue
+        off = _off(of_kind, terms["log_bias"].value, terms["host_sd"].value)
+        width = weighted_quantile(off, equal_weights(of_kind.family.to_numpy()), COVERAGE)
+        found[str(kind)] = Term(
+            width, f"measured: 80 % of {len(of_kind)} timings of single operators left out in blocks"
+        )
+    return found
+
+
 def intervals_of(rows: pd.DataFrame, host_effects: np.ndarray, kept: Mapping[str, Term]) -> Intervals:
     """From residuals() of rows left out: measured where there are some for it, `kept` otherwise."""
     terms = dict(kept)
     if len(host_effects) > 1:
         terms |= host_terms(host_effects)
     found = _measured_devices(rows[rows.situation.isin((*FAMILIES, KNOWN, VERSION)) & is_on_known_device(rows)], terms)
+    found = dataclasses.replace(found, operators=_of_operators(rows[rows.situation == BLOCK], found.terms))
     chips = rows[rows.situation == CHIP]
     return _with_unknown_devices(found, chips) if (chips.what.value_counts() >= MIN_LEFT_OUT).any() else found
 
@@ -200,7 +222,7 @@ def read_rows(work: Path) -> pd.DataFrame:
             "make them"
         )
     rows = pd.concat(tables, ignore_index=True)
-    needed = ("host_s", "distance", "families", "is_other_version")
+    needed = ("host_s", "distance", "families", "is_other_version", "lone_kind")
     missing = [name for name in needed if name not in rows or rows[name].isna().any()]
     if missing:
         raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")
@@ -228,11 +250,10 @@ def read_host_effects(work: Path) -> np.ndarray:
 
 def errors_by_situation(rows: pd.DataFrame) -> dict[str, Any]:
     """As the manifest keeps it: of networks, and of operators where blocks of these were left out."""
-    is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
+    judged = rows[is_judged(rows)]
     found = {}
     for name, title in SITUATIONS.items():
-        part = rows[(rows.situation == name) & (is_operator == (name == BLOCK))]
-        part = part[part.value > CLEAR_OF_FLOOR * part.host_floor_s]
+        part = judged[judged.situation == name]
         if len(part) >= MIN_LEFT_OUT:
             found[title] = vars(summarise(np.asarray(part.pred), np.asarray(part.value)))
     return found

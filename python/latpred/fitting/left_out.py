@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 # What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
-ANSWERS = "pred, host_s, distance, families, is_other_version"
+ANSWERS = "pred, host_s, distance, families, is_other_version, lone_kind"
 
 WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.

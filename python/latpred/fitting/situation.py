@@ -3,6 +3,7 @@
     half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime, version), over the typical
     one; version: of a runtime whose versions were told apart, by one that was not measured or is not said
 
+A kernel that stands alone has the width of operators of its kind (conformal.py) instead.
 predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
 """
 
@@ -41,20 +42,39 @@ MIN_FAMILIES = 10
 BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it
 NO_WIDTH = 0.01  # below it a width of a runtime or of versions is not told from none
 
+# A kernel with this share of the roofline stands alone: its errors have nothing to even out with.
+LONE_SHARE = 0.9
+
 OPERATOR_RECIPES = "op:"
 _SMOOTHING = 0.03  # of the quantile loss's kink, in logarithms
 _SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
 _SHRINKAGE = 5e-4
 
 
-def signatures(table: KernelTable) -> np.ndarray:
-    """[N, kinds] of each call."""
+def _roofline(table: KernelTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """[K] seconds of each kernel once, its place in KINDS, and its call."""
     moved = (table.term("activation_bytes") + table.term("weight_bytes")) / table.term("bandwidth")
-    roofline = np.maximum(table.term("compute"), moved) * table.count
     kind = table.inputs[:, [COLUMNS.index(f"kind_{name}") for name in KINDS]].argmax(axis=1)[table.input]
     call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
-    shares = np.bincount(call * len(KINDS) + kind, roofline, table.size * len(KINDS)).reshape(-1, len(KINDS))
+    return np.maximum(table.term("compute"), moved), kind, call
+
+
+def signatures(table: KernelTable) -> np.ndarray:
+    """[N, kinds] of each call."""
+    roofline, kind, call = _roofline(table)
+    cell, size = call * len(KINDS) + kind, table.size * len(KINDS)
+    shares = np.bincount(cell, roofline * table.count, size).reshape(-1, len(KINDS))
     return np.asarray(np.sqrt(shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)))
+
+
+def lone_kinds(table: KernelTable) -> np.ndarray:
+    """[N] the kind of the kernel that stands alone in each call, "" where none does."""
+    roofline, kind, call = _roofline(table)
+    total = np.bincount(call, roofline * table.count, table.size)
+    is_lone = roofline >= LONE_SHARE * total[call]
+    found = np.full(table.size, "", dtype=object)
+    found[call[is_lone]] = np.asarray(KINDS, dtype=object)[kind[is_lone]]
+    return found
 
 
 def cover(points: np.ndarray, radius: float = SIGNATURE_RADIUS) -> np.ndarray:
@@ -95,8 +115,8 @@ def distance(asked: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 
 def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]:
-    """Columns that rows left out need: how new they are to a fit on `training`, how much it saw of their table, and
-    whether their runtime runs by another version than it saw or than they say."""
+    """Columns that rows left out need: how new they are to a fit on `training`, how much it saw of their table, whether
+    their runtime runs by another version than it saw or than they say, and which kernel stands alone in them."""
     families = measured_families(training.rows)
     told_apart = versions.of_rows(training.rows)[versions.is_told_apart(training.rows)]
     runtimes = set(training.rows.runtime[told_apart.index])
@@ -107,6 +127,7 @@ def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]
         "is_other_version": np.asarray(
             test.rows.runtime.isin(runtimes) & ~versions.of_rows(test.rows).isin(set(told_apart))
         ),
+        "lone_kind": lone_kinds(test),
     }
 
 
