@@ -52,8 +52,8 @@ double channels_last_depthwise(In in, std::size_t) {
 // RegNets with groups of 24, 40 and 56 channels, beside those of 16 and 64.
 double uneven_groups(In in, std::size_t) {
   const auto channels = static_cast<std::uint64_t>(in.kernel.n);
-  const bool is_even = channels > 0 && std::has_single_bit(channels);
-  return flag(in.kernel.kind == CostKind::conv_grouped && in.kernel.channels_last && !is_even);
+  const bool is_power_of_2 = std::has_single_bit(channels);
+  return flag(in.kernel.kind == CostKind::conv_grouped && in.kernel.channels_last && !is_power_of_2);
 }
 
 // What PyTorch gives to cuDNN of depth-wise convolutions whose channels are not innermost
