@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from latpred.fitting.kernel_residual import row_weights
-from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
+from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 # A table of its own needs so many rows; else what all the rows of its runtime say, or all rows.
 MIN_ROWS = 20
@@ -21,7 +21,7 @@ TABLE_BY = (
 
 def totals(table: KernelTable) -> dict[str, np.ndarray]:
     """[N] each, seconds: what the kernels of a call add up to at the device's peaks."""
-    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
+    call = table.call()
 
     def of_calls(seconds: np.ndarray) -> np.ndarray:
         return np.asarray(np.bincount(call, seconds * table.count, table.size))
@@ -29,7 +29,7 @@ def totals(table: KernelTable) -> dict[str, np.ndarray]:
     compute, bandwidth = table.term("compute"), table.term("bandwidth")
     activations, weights = table.term("activation_bytes") / bandwidth, table.term("weight_bytes") / bandwidth
     bound = np.maximum(compute, activations + weights)
-    kind = table.inputs[:, [COLUMNS.index(f"kind_{name}") for name in KINDS]].argmax(axis=1)[table.input]
+    kind = table.input_kind()[table.input]
     return {
         "compute": of_calls(compute),
         "activations": of_calls(activations),

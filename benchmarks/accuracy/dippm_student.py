@@ -40,10 +40,16 @@ ANSWERS = 50
 ONE_NETWORK = Path(__file__).resolve().parents[2] / "examples" / "resnet50.onnx"
 
 
+def folder_of_teacher(data: families.Families, work: Path) -> Path:
+    """Where `work` keeps what one checkpoint of the teacher answered, and a training on that."""
+    folder = work / data.rows.protocol.iloc[0].rpartition(" ")[2]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def arrays_of(data: families.Families, work: Path) -> graph_arrays.Arrays:
-    """What it reads of all graphs and its teacher's answers; kept in `work`, for each checkpoint of the teacher."""
-    work.mkdir(parents=True, exist_ok=True)
-    path = work / f"modelled_{data.rows.protocol.iloc[0].rpartition(' ')[2]}.npz"
+    """What it reads of all graphs and its teacher's answers; kept in `work`."""
+    path = folder_of_teacher(data, work) / "modelled.npz"
     if not path.is_file():
         np.savez(path, **data.arrays())
     return pmgns.with_bases(dict(np.load(path)), families.MODELLED_DEVICE)
@@ -83,7 +89,7 @@ def train(work: Path, epochs: int | None) -> None:
         fusion.sizes_of(training, 0),
         training,
         validation,
-        state=work / "pmgns.training",
+        state=folder_of_teacher(data, work) / "pmgns.training",
         epoch_done=lambda epoch, loss, score: print(f"epoch {epoch}: {loss:.4f}, {score:.4f}", flush=True),
     )
     errors = np.log(network.predict(arrays)["targets"] / arrays["targets"])

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import kernel_residual
-from latpred.fitting.conformal import KNOWN, is_judged
 from latpred.fitting.kernel_terms import lower
+from latpred.fitting.measurements import is_clear_of_floor
 from latpred.fitting.split import TEST
 
 MIN_ROWS = 5
@@ -30,8 +30,8 @@ def quick_errors(rows_file: Path, graphs_file: Path, recipes_file: Path) -> dict
     checkpoint = resources.files("latpred") / "data" / "predictors" / f"{kernel_residual.NAME}.safetensors"
     with resources.as_file(checkpoint) as path:
         predicted = kernel_residual.load(path).predict(table)
-    answers = table.rows.assign(error=100 * np.abs(predicted / table.latency_s - 1), situation=KNOWN)
-    answers = answers[is_judged(answers) & (answers.part != TEST)]
+    answers = table.rows.assign(error=100 * np.abs(predicted / table.latency_s - 1))
+    answers = answers[is_clear_of_floor(answers) & (answers.part != TEST)]
     random = np.random.default_rng(0)
     found: dict[str, dict[str, Any]] = {}
     for (device, runtime), part in answers.groupby(["device", "runtime"]):

@@ -48,8 +48,8 @@ double channels_last_depthwise(In in, std::size_t) {
   return flag(in.kernel.channels_last && in.kernel.kind == CostKind::conv_depthwise);
 }
 
-// cuDNN's kernels for groups with the channels innermost take powers of two of them. Others are half as quick and less:
-// RegNets with groups of 24, 40 and 56 channels, beside those of 16 and 64.
+// cuDNN's quick kernels for groups with the channels innermost take powers of two of them: RegNets with groups of 24,
+// 40 and 56 channels take longer than those of 16 and 64 let expect, and only where the channels are innermost.
 double uneven_groups(In in, std::size_t) {
   const auto channels = static_cast<std::uint64_t>(in.kernel.n);
   const bool is_power_of_2 = std::has_single_bit(channels);

@@ -16,7 +16,7 @@ import numpy as np
 from latpred.fitting import situation
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
-from latpred.fitting.measurements import CLEAR_OF_FLOOR
+from latpred.fitting.measurements import is_clear_of_floor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +47,7 @@ MIN_HOST_ROWS = 10
 def is_judged(rows: pd.DataFrame) -> np.ndarray:
     """[N] rows whose latency says something about the device: networks, of blocks left out single operators."""
     is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
-    is_clear = rows.value > CLEAR_OF_FLOOR * rows.host_floor_s
-    return np.asarray(is_clear & (is_operator == (rows.situation == BLOCK)))
+    return np.asarray(is_clear_of_floor(rows) & (is_operator == (rows.situation == BLOCK)))
 
 
 def is_on_known_device(rows: pd.DataFrame) -> np.ndarray:

@@ -24,7 +24,7 @@ import numpy as np
 from latpred import _core, _torch
 from latpred.fitting import checkpoint, host_calls, situation, versions
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
-from latpred.fitting.measurements import ARITHMETICS, CLEAR_OF_FLOOR
+from latpred.fitting.measurements import ARITHMETICS, is_clear_of_floor
 from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
 
 if TYPE_CHECKING:
@@ -57,8 +57,6 @@ PACED_BY_THE_HOST = ("eager",)
 # bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
 # with a column of its own, what products in it showed elsewhere was taken for all kinds.
 ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
-
-_KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
 
@@ -128,8 +126,7 @@ def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
 
 def waits_for_host(table: KernelTable) -> np.ndarray:
     """[N] measured calls in which the device is idle for long, or launching may take most of the time."""
-    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
-    is_short = (np.bincount(call, table.roofline_s(), table.size) < IDLE_SHARE * table.latency_s) | (
+    is_short = (np.bincount(table.call(), table.roofline_s(), table.size) < IDLE_SHARE * table.latency_s) | (
         table.launches_s >= HOST_SHARE * table.latency_s
     )
     return np.asarray((table.floor_s == 0) & is_short)
@@ -140,7 +137,7 @@ def _host(table: KernelTable, floor: np.ndarray) -> dict[str, Any]:
     measured (`floor` [N])."""
     is_paced = np.asarray(table.rows.runtime.isin(PACED_BY_THE_HOST)) & (floor == 0)
     num_kernels = np.diff(table.first_kernel)
-    kind = host_calls.places()[table.inputs[:, _KIND_COLUMNS].argmax(axis=1)][table.input]
+    kind = host_calls.places()[table.input_kind()][table.input]
     return {
         "num_host_kinds": len(host_calls.kinds()),
         "host_kind": np.where(np.repeat(is_paced, num_kernels), 1 + kind, 0),
@@ -184,7 +181,7 @@ def _arrays(
         "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
         "inputs": _inputs(table),
-        "input_kind": table.inputs[:, _KIND_COLUMNS].argmax(axis=1),
+        "input_kind": table.input_kind(),
         "first_kernel": table.first_kernel,
         "input": table.input,
         "count": table.count,
@@ -371,11 +368,9 @@ NETWORKS_THAT_MEASURE = 20
 
 def _rows_by_kind(table: KernelTable) -> dict[str, dict[str, int]]:
     arithmetic = table.inputs[:, [COLUMNS.index(f"arithmetic_{name}") for name in ARITHMETICS]].argmax(axis=1)
-    kind = table.inputs[:, _KIND_COLUMNS].argmax(axis=1)
     cells = len(KINDS) * len(ARITHMETICS)
-    cell = (kind * len(ARITHMETICS) + arithmetic)[table.input]
-    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
-    shares = np.bincount(call * cells + cell, table.roofline_s(), table.size * cells).reshape(table.size, cells)
+    cell = (table.input_kind() * len(ARITHMETICS) + arithmetic)[table.input]
+    shares = np.bincount(table.call() * cells + cell, table.roofline_s(), table.size * cells).reshape(table.size, cells)
     counts = (shares >= SHARE_THAT_TEACHES * shares.sum(axis=1, keepdims=True)).sum(axis=0)
     counts = np.where(shares.sum(axis=0) > 0, counts, 0).reshape(len(KINDS), len(ARITHMETICS))
     return {
@@ -396,7 +391,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
     """Everything that the predictor's answers can be judged by; `table` is what it was fitted on, `intervals` the
     entries about these."""
     rows = table.rows
-    clear = table.select(table.latency_s > CLEAR_OF_FLOOR * table.floor_s)
+    clear = table.select(is_clear_of_floor(rows))
     return {
         **_core.checkpoint_format(),
         "predictor": NAME,

@@ -28,6 +28,7 @@ GraphOf = Callable[[str, int], _core.Graph]  # of a recipe at a batch: GraphCach
 TERMS = tuple(row.name for row in _core.term_rows())
 COLUMNS = tuple(row.name for row in _core.term_columns())
 KINDS = tuple(_core.checkpoint_format()["cost_kinds"])
+_KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 
 CHANNELS_LAST = "nhwc"  # the rows' word
 SHARD_ROWS = 4000
@@ -82,6 +83,14 @@ class KernelTable:
     def term(self, name: str) -> np.ndarray:
         """[K] one column of the terms."""
         return np.asarray(self.terms[:, TERMS.index(name)])
+
+    def call(self) -> np.ndarray:
+        """[K] the call that each kernel belongs to."""
+        return np.repeat(np.arange(self.size), np.diff(self.first_kernel))
+
+    def input_kind(self) -> np.ndarray:
+        """[U] the place in KINDS."""
+        return np.asarray(self.inputs[:, _KIND_COLUMNS].argmax(axis=1))
 
     def roofline_s(self) -> np.ndarray:
         """[K] peak or bandwidth, whichever takes longer, repeats included."""

@@ -50,6 +50,11 @@ def _with_floor(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(host_floor_s=floors.where(table.runtime == "eager", 0.0))
 
 
+def is_clear_of_floor(table: pd.DataFrame) -> np.ndarray:
+    """[N] rows whose latency says something about the device."""
+    return np.asarray(table.value > CLEAR_OF_FLOOR * table.host_floor_s)
+
+
 def sample(table: pd.DataFrame, per_table: int = ROWS_OF_EACH_TABLE, seed: int = SEED) -> pd.DataFrame:
     """At most `per_table` rows of each table, with a quarter of them from the blocks left out."""
     import pandas as pd
@@ -174,7 +179,7 @@ def lower(table: pd.DataFrame) -> Samples:
         table.precision.to_numpy(),
         table.batch.to_numpy(),
         table.block.isin(blocks).to_numpy(),
-        (table.value > CLEAR_OF_FLOOR * table.host_floor_s).to_numpy(),
+        is_clear_of_floor(table),
         sample_index,
         kind,
         arithmetic,

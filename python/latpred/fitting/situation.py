@@ -17,7 +17,7 @@ import numpy as np
 
 from latpred.fitting import versions
 from latpred.fitting.evaluate import COVERAGE, weighted_quantile
-from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
+from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,29 +51,19 @@ _SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
 _SHRINKAGE = 5e-4
 
 
-def _roofline(table: KernelTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """[K] seconds of each kernel once, its place in KINDS, and its call."""
-    moved = (table.term("activation_bytes") + table.term("weight_bytes")) / table.term("bandwidth")
-    kind = table.inputs[:, [COLUMNS.index(f"kind_{name}") for name in KINDS]].argmax(axis=1)[table.input]
-    call = np.repeat(np.arange(table.size), np.diff(table.first_kernel))
-    return np.maximum(table.term("compute"), moved), kind, call
-
-
 def signatures(table: KernelTable) -> np.ndarray:
     """[N, kinds] of each call."""
-    roofline, kind, call = _roofline(table)
-    cell, size = call * len(KINDS) + kind, table.size * len(KINDS)
-    shares = np.bincount(cell, roofline * table.count, size).reshape(-1, len(KINDS))
+    cell = table.call() * len(KINDS) + table.input_kind()[table.input]
+    shares = np.bincount(cell, table.roofline_s(), table.size * len(KINDS)).reshape(-1, len(KINDS))
     return np.asarray(np.sqrt(shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)))
 
 
 def lone_kinds(table: KernelTable) -> np.ndarray:
     """[N] the kind of the kernel that stands alone in each call, "" where none does."""
-    roofline, kind, call = _roofline(table)
-    total = np.bincount(call, roofline * table.count, table.size)
-    is_lone = roofline >= LONE_SHARE * total[call]
+    call, roofline_s = table.call(), table.roofline_s()
+    is_lone = roofline_s / table.count >= LONE_SHARE * np.bincount(call, roofline_s, table.size)[call]
     found = np.full(table.size, "", dtype=object)
-    found[call[is_lone]] = np.asarray(KINDS, dtype=object)[kind[is_lone]]
+    found[call[is_lone]] = np.asarray(KINDS, dtype=object)[table.input_kind()[table.input[is_lone]]]
     return found
 
 
