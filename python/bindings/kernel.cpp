@@ -30,6 +30,7 @@ void bind_kernel(py::module_& module) {
       .def_readonly("masked", &Kernel::masked)
       .def_readonly("interpolates", &Kernel::interpolates)
       .def_readonly("channels_last", &Kernel::channels_last)
+      .def_readonly("concatenates", &Kernel::concatenates)
       .def("__repr__", [](const Kernel& kernel) { return python_text("<Kernel " + kernel.name + ">"); });
   py::class_<Kernels>(module, "Kernels", "What a runtime executes for a graph at a precision, in order.")
       .def_readonly("rows", &Kernels::rows)

@@ -1077,6 +1077,9 @@ class Kernel:
     def channels_last(self) -> bool:
         ...
     @property
+    def concatenates(self) -> bool:
+        ...
+    @property
     def flops(self) -> float:
         ...
     @property

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph_maker.h"
 #include "latpred/kernel.h"
 #include "latpred/program.h"
@@ -55,14 +57,15 @@ TEST(InductorPlan, ABiasThatGeneratedKernelsAddHasNoKernelForItsCast) {
   }
 }
 
-// A slice of an image whose channels are innermost is read where it lies; rows turned into channels are not.
+// Inductor hands over some of an image's channels as they lie, and the call that it makes copies them; it copies rows
+// that were turned into channels itself.
 TEST(InductorPlan, AConvolutionCopiesWhatIsNotChannelsLast) {
   GraphMaker make;
   const TensorId x = convolve(make, make.input({kBatch, 32, 8, 8}));
   const TensorId half = make.node(OperatorId::slice, {x}, {kBatch, 16, 8, 8});
   const TensorId y = make.node(OperatorId::conv, {half, make.weight({32, 16, 1, 1})}, {kBatch, 32, 8, 8},
                                {{"kernel_shape", Shape{1, 1}}, {"strides", Shape{1, 1}}});
-  EXPECT_EQ(count(run(make.build({y})), "copy("), 0U);
+  EXPECT_EQ(count(run(make.build({y})), "copy("), 1U);
 
   GraphMaker turned;
   const TensorId from = convolve(turned, turned.input({kBatch, 32, 8, 8}));
@@ -99,6 +102,19 @@ TEST(InductorPlan, GroupNormsReadTwice) {
   ASSERT_EQ(count(kernels, ".statistics"), 1U);
   EXPECT_EQ(kernels.rows.back().kind, CostKind::reduce);
   EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_in, kernels.rows[1].bytes_in);
+}
+
+TEST(InductorPlan, AGeneratedKernelSaysThatItConcatenates) {
+  GraphMaker make;
+  const Shape both{kBatch, 64, 8, 8};
+  const TensorId x = convolve(make, make.input({kBatch, 32, 8, 8}));
+  const TensorId parts = make.node(OperatorId::concat, {x, convolve(make, x)}, both, {{"axis", std::int64_t{1}}});
+  const auto concatenating = [](const Kernels& kernels) {
+    return std::count_if(kernels.rows.begin(), kernels.rows.end(), [](const Kernel& row) { return row.concatenates; });
+  };
+  const Graph graph = make.build({make.node(OperatorId::relu, {parts}, both)});
+  EXPECT_EQ(concatenating(run(graph)), 1);
+  EXPECT_EQ(concatenating(fuse(graph, "eager", "fp16")), 0);
 }
 
 }  // namespace

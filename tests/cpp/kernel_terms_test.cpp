@@ -32,14 +32,16 @@ KernelTerms terms(const Kernel& kernel, std::string_view device_name, std::strin
   return kernel_terms(kernel, on, partition(on, partition_name));
 }
 
-std::vector<double> inputs(const Kernel& kernel, std::string_view device_name) {
+std::vector<double> inputs(const Kernel& kernel, std::string_view device_name,
+                           std::string_view runtime_name = "eager") {
   std::vector<double> values(term_columns().size());
-  fill_term_columns({kernel, device(device_name), runtime("eager")}, values.data());
+  fill_term_columns({kernel, device(device_name), runtime(runtime_name)}, values.data());
   return values;
 }
 
-double input(const Kernel& kernel, std::string_view device_name, std::string_view name) {
-  const std::vector<double> values = inputs(kernel, device_name);
+double input(const Kernel& kernel, std::string_view device_name, std::string_view name,
+             std::string_view runtime_name = "eager") {
+  const std::vector<double> values = inputs(kernel, device_name, runtime_name);
   for (std::size_t c = 0; c < values.size(); ++c) {
     if (term_columns()[c].name == name) return values[c];
   }
@@ -162,6 +164,39 @@ TEST(TermColumns, TellGroupsThatCudnnHasNoKernelFor) {
   EXPECT_EQ(input(convolution, "A100", "uneven_groups"), 0);
 }
 
+TEST(TermColumns, TellDepthwiseConvolutionsThatCudnnHasNoKernelFor) {
+  Kernel kernel;
+  kernel.kind = CostKind::conv_depthwise;
+  kernel.arithmetic = Arithmetic::fp16;
+  kernel.groups = 64;
+  const auto is_uncommon = [&](double window, double filters, bool channels_last = true) {
+    Kernel changed = kernel;
+    changed.window = window;
+    changed.n = filters;
+    changed.channels_last = channels_last;
+    return input(changed, "A100", "uncommon_depthwise") == 1;
+  };
+  for (const double window : {1, 9, 25, 49}) EXPECT_FALSE(is_uncommon(window, 1));
+  EXPECT_TRUE(is_uncommon(81, 1));
+  EXPECT_TRUE(is_uncommon(5, 1));  // 1 x 5
+  EXPECT_TRUE(is_uncommon(49, 2));
+  EXPECT_FALSE(is_uncommon(81, 1, false));
+}
+
+TEST(TermColumns, TellBfloat16ConvolutionsOfUnevenChannels) {
+  const auto is_uneven = [](double channels, double filters, Arithmetic arithmetic, const char* device) {
+    Kernel convolution = product(512, filters, 9 * channels, arithmetic);
+    convolution.kind = CostKind::conv;
+    convolution.window = 9;
+    return input(convolution, device, "uneven_bf16") == 1;
+  };
+  EXPECT_TRUE(is_uneven(18, 64, Arithmetic::bf16, "A100"));
+  EXPECT_TRUE(is_uneven(64, 18, Arithmetic::bf16, "A100"));
+  EXPECT_FALSE(is_uneven(64, 16, Arithmetic::bf16, "A100"));
+  EXPECT_FALSE(is_uneven(18, 64, Arithmetic::fp16, "A100"));
+  EXPECT_FALSE(is_uneven(18, 64, Arithmetic::bf16, "V100"));  // has no bf16 units: falls back
+}
+
 TEST(TermColumns, TellDepthwiseConvolutionsThatPyTorchKeepsForItself) {
   Kernel kernel;
   kernel.kind = CostKind::conv_depthwise;
@@ -192,10 +227,9 @@ TEST(TermColumns, TellDepthwiseConvolutionsThatPyTorchKeepsForItself) {
   EXPECT_TRUE(is_native(9, 1, 64, 14 * 14));
   kernel.channels_last = true;
   EXPECT_FALSE(is_native(49, 1, 64, 14 * 14));
-  std::vector<double> values(term_columns().size());
   kernel.channels_last = false;
-  fill_term_columns({kernel, device("A100"), runtime("tensorrt")}, values.data());
-  EXPECT_EQ(values.back(), 0);
+  EXPECT_EQ(input(kernel, "A100", "native_depthwise"), 1);
+  EXPECT_EQ(input(kernel, "A100", "native_depthwise", "tensorrt"), 0);
 }
 
 TEST(KernelTerms, InterpolationOfFewPixelsLeavesBandwidthUnused) {

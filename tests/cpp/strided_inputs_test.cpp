@@ -103,5 +103,19 @@ TEST(StridedInputs, ImagesAreTurnedRoundBetweenChannelsLastFiltersAndGroupNorm) 
   EXPECT_EQ(count(run(graph, true), "copy("), 2U);
 }
 
+// Some of an image's channels lie with gaps: contiguous in neither format.
+TEST(StridedInputs, AConvolutionCopiesTheChannelsThatItReadsOfAnImage) {
+  GraphMaker make;
+  const GraphMaker::Settings settings{{"kernel_shape", Shape{3, 3}}, {"pads", Shape{1, 1, 1, 1}}};
+  const auto convolve = [&](TensorId id, std::int64_t channels) {
+    return make.node(OperatorId::conv, {id, make.weight({32, channels, 3, 3})}, {kBatch, 32, 8, 8}, settings);
+  };
+  const TensorId whole = convolve(make.input({kBatch, 32, 8, 8}), 32);
+  const TensorId part = make.node(OperatorId::slice, {whole}, {kBatch, 16, 8, 8},
+                                  {{"axes", Shape{1}}, {"starts", Shape{0}}, {"ends", Shape{16}}});
+  const Graph graph = make.build({convolve(part, 16)});
+  for (const bool channels_last : {false, true}) EXPECT_EQ(count(run(graph, channels_last), "copy("), 1U);
+}
+
 }  // namespace
 }  // namespace latpred::testing

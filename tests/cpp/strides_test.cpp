@@ -23,6 +23,14 @@ TEST(Strides, ChannelsLastIsNhwcMemoryUnderNchwSizes) {
   EXPECT_FALSE(is_channels_last({2, 3, 4}, {12, 1, 3}));
 }
 
+TEST(Strides, SomeOfAnImagesChannelsAreChannelsLastWithGaps) {
+  const Shape shape{2, 3, 4, 5};
+  EXPECT_TRUE(is_dense_channels_last(shape, {60, 1, 15, 3}));
+  EXPECT_TRUE(is_channels_last(shape, {120, 1, 30, 6}));
+  EXPECT_FALSE(is_dense_channels_last(shape, {120, 1, 30, 6}));
+  EXPECT_TRUE(is_dense_channels_last({1, 3, 4, 5}, {120, 1, 15, 3}));
+}
+
 // Expected values are what torch.Tensor.stride() prints for the same expressions.
 TEST(Strides, PointWiseOperatorsKeepTheOrderOfTheirOperand) {
   GraphMaker make;

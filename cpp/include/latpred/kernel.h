@@ -38,6 +38,7 @@ struct Kernel {
   bool masked = false;         // attention with a mask added to its scores
   bool interpolates = false;   // resizing by more than the nearest pixel
   bool channels_last = false;  // reads its image with the channels innermost
+  bool concatenates = false;   // a generated one that puts parts together, and does something else besides
 
   [[nodiscard]] double bytes() const { return bytes_in + bytes_out + weight_bytes; }
 };

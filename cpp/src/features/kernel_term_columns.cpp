@@ -56,6 +56,27 @@ double uneven_groups(In in, std::size_t) {
   return flag(in.kernel.kind == CostKind::conv_grouped && in.kernel.channels_last && !is_power_of_2);
 }
 
+// Nor for depth-wise convolutions but of square windows up to 7 and one filter for each channel: ConvMixers with
+// windows of 9 take two to three times what those of 7 let expect, and only where the channels are innermost.
+constexpr std::array kQuickWindows{1.0, 9.0, 25.0, 49.0};
+
+double uncommon_depthwise(In in, std::size_t) {
+  const Kernel& kernel = in.kernel;
+  const bool is_quick =
+      kernel.n == 1 && std::find(kQuickWindows.begin(), kQuickWindows.end(), kernel.window) != kQuickWindows.end();
+  return flag(kernel.kind == CostKind::conv_depthwise && kernel.channels_last && !is_quick);
+}
+
+// Convolutions of channels that are no multiple of 8 have quick kernels for fp16 and none for bfloat16.
+constexpr double kAligned = 8;
+
+double uneven_bf16(In in, std::size_t) {
+  const Kernel& kernel = in.kernel;
+  const bool is_dense = kernel.kind == CostKind::conv || kernel.kind == CostKind::conv_1x1;
+  const bool is_even = std::fmod(kernel.n, kAligned) == 0 && std::fmod(kernel.k / kernel.window, kAligned) == 0;
+  return flag(is_dense && executed(in) == Arithmetic::bf16 && !is_even);
+}
+
 // What PyTorch gives to cuDNN of depth-wise convolutions whose channels are not innermost
 // (check_cudnn_depthwise_workload_with_filter in ATen/native/Convolution.cpp, 1.13 to 2.9; a batch of 1 is treated as
 // others are). Its own kernel runs the rest.
@@ -135,6 +156,15 @@ std::vector<TermColumn> make_columns() {
   table.push_back(
       {"uneven_groups", "0 or 1", "channels innermost, in groups that are no power of two of them", uneven_groups});
   table.push_back({"native_depthwise", "0 or 1", "a depth-wise convolution by PyTorch's own kernel", native_depthwise});
+  table.push_back(
+      {"uncommon_depthwise", "0 or 1",
+       "a depth-wise convolution, channels innermost, of another window than 1, 3, 5 or 7 squared or of more "
+       "filters than channels",
+       uncommon_depthwise});
+  table.push_back(
+      {"uneven_bf16", "0 or 1", "a bfloat16 convolution of channels that are no multiple of 8", uneven_bf16});
+  table.push_back({"concatenates", "0 or 1", "a generated kernel that puts parts together and does more",
+                   [](In in, std::size_t) { return flag(in.kernel.concatenates); }});
   return table;
 }
 

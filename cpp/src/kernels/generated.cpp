@@ -47,6 +47,13 @@ void merge(Kernel& gone, Kernel& kept) {
   gone.members.clear();
 }
 
+void note_concatenations(std::vector<Kernel>& rows, const std::vector<CostKind>& kinds) {
+  const auto is_concatenation = [&](NodeId member) { return kinds[member] == CostKind::concat; };
+  for (Kernel& row : rows) {
+    row.concatenates = row.kind != CostKind::concat && std::ranges::any_of(row.members, is_concatenation);
+  }
+}
+
 void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone) {
   if (gone.empty()) return;
   std::vector<bool> is_gone(rows.size(), false);

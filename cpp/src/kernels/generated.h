@@ -34,6 +34,9 @@ class GeneratedReads {
 // `kept` does the work of both; nothing but `kept` reads what `gone` makes.
 void merge(Kernel& gone, Kernel& kept);
 
+// Marks the rows that put parts together besides what else they do. `kinds`: of the graph's nodes.
+void note_concatenations(std::vector<Kernel>& rows, const std::vector<CostKind>& kinds);
+
 // Takes the rows out whose numbers are in `gone`.
 void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone);
 

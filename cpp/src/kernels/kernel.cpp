@@ -57,9 +57,10 @@ class Fuser {
       if (plan_ && plan_->reads_twice(position)) add_statistics(position, row);
       if (adds_bias(position, row)) add_bias(position);
     }
+    if (plan_) note_concatenations(result_.rows, kinds_);
     if (plan_) drop_repeated();
     drop(result_.rows, absorbed_);
-    for (Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
+    for (const Kernel& kernel : result_.rows) result_.num_launches += kernel.repeat;
     return std::move(result_);
   }
 
@@ -314,11 +315,9 @@ class Fuser {
   // Rows that make nothing but what their readers compute again.
   void drop_repeated() {
     const auto is_repeated = [&](NodeId member) { return makes_unstored(graph_.nodes[member]); };
-    for (std::size_t row = 0; row < result_.rows.size(); ++row) {
+    for (std::int64_t row = 0; row < std::ssize(result_.rows); ++row) {
       const Kernel& kernel = result_.rows[row];
-      if (!kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated)) {
-        absorbed_.push_back(static_cast<std::int64_t>(row));
-      }
+      if (!kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated)) absorbed_.push_back(row);
     }
   }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kImageRank = 4;
 
 // They call contiguous() on what they read.
 constexpr Kinds kContiguousReaders = of(CostKind::layer_norm, CostKind::softmax, CostKind::group_norm);
-// They read either memory format, and nothing else.
+// They read either memory format without gaps, and nothing else.
 constexpr Kinds kImageReaders = kConvolutions | of(CostKind::pool);
 
 std::int64_t count(Shape::const_iterator begin, Shape::const_iterator end) {
@@ -37,9 +37,9 @@ bool reads_image(const Graph& graph, const Node& node, const std::vector<Shape>&
   const bool has_filter = node.inputs.size() > 1 && node.inputs[1] != kAbsent;
   if (filters_channels_last && has_filter && graph.tensors[node.inputs[1]].is_weight() && shape.size() == kImageRank) {
     const bool is_either = shape[1] == 1 || shape[2] * shape[3] == 1;
-    return is_channels_last(shape, lies) || (is_either && is_contiguous(shape, lies));
+    return is_dense_channels_last(shape, lies) || (is_either && is_contiguous(shape, lies));
   }
-  return is_contiguous(shape, lies) || is_channels_last(shape, lies);
+  return is_contiguous(shape, lies) || is_dense_channels_last(shape, lies);
 }
 
 bool is_strided_linear(const Graph& graph, const Node& node, const std::vector<Shape>& strides) {

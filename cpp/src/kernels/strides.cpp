@@ -132,6 +132,15 @@ bool grows_along(const Shape& shape, const Shape& strides, const std::array<std:
 
 bool is_channels_last(const Shape& shape, const Shape& strides) { return grows_along(shape, strides, {1, 3, 2, 0}); }
 
+bool is_dense_channels_last(const Shape& shape, const Shape& strides) {
+  if (!is_channels_last(shape, strides)) return false;
+  const Shape dense = channels_last_strides(shape);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] != 1 && strides[axis] != dense[axis]) return false;
+  }
+  return true;
+}
+
 bool is_in_other_order(const Attributes& attributes, const Shape& shape, const Shape& strides) {
   if (!has_channels_last(attributes)) return is_channels_last(shape, strides);
   return grows_along(shape, strides, {2, 1, 3, 0});
