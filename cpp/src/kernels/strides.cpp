@@ -102,17 +102,14 @@ Shape contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-bool is_contiguous(const Shape& shape, const Shape& strides) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] != 1 && strides[i] != stride) return false;
-    stride *= shape[i];
+namespace {
+
+bool differ_in_sizes_of_one_only(const Shape& shape, const Shape& strides, const Shape& others) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] != 1 && strides[axis] != others[axis]) return false;
   }
   return true;
 }
-
-namespace {
 
 // Whether the strides grow in the order of `axes`, from the innermost one to the batch.
 bool grows_along(const Shape& shape, const Shape& strides, const std::array<std::size_t, kImageRank>& axes) {
@@ -130,15 +127,15 @@ bool grows_along(const Shape& shape, const Shape& strides, const std::array<std:
 
 }  // namespace
 
+bool is_contiguous(const Shape& shape, const Shape& strides) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
+  return differ_in_sizes_of_one_only(shape, strides, contiguous_strides(shape));
+}
+
 bool is_channels_last(const Shape& shape, const Shape& strides) { return grows_along(shape, strides, {1, 3, 2, 0}); }
 
 bool is_dense_channels_last(const Shape& shape, const Shape& strides) {
-  if (!is_channels_last(shape, strides)) return false;
-  const Shape dense = channels_last_strides(shape);
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] != 1 && strides[axis] != dense[axis]) return false;
-  }
-  return true;
+  return is_channels_last(shape, strides) && differ_in_sizes_of_one_only(shape, strides, channels_last_strides(shape));
 }
 
 bool is_in_other_order(const Attributes& attributes, const Shape& shape, const Shape& strides) {
