@@ -391,6 +391,30 @@ TEST(Kernels, AReshapeThatHasToCopyIsAKernelInEagerAndFreeWithoutStrides) {
   EXPECT_EQ(engine.rows[0].members, std::vector<NodeId>{0});
 }
 
+// relu -> heads side by side -> another order of them
+TEST(Kernels, ACodeGeneratorMovesThroughAReshapeThatHasToCopy) {
+  GraphMaker make;
+  const TensorId x = make.node(OperatorId::relu, {make.input({kBatch, 12, 197, 64})}, {kBatch, 12, 197, 64});
+  const TensorId t = make.node(OperatorId::transpose, {x}, {kBatch, 197, 12, 64}, {{"perm", Shape{0, 2, 1, 3}}});
+  const TensorId r = make.node(OperatorId::reshape, {t, make.constant({3})}, {kBatch, 197, 768});
+  const Graph graph = make.build({make.node(OperatorId::softmax, {r}, {kBatch, 197, 768})});
+  EXPECT_EQ(kinds(fuse(graph, "eager", "fp32")), (std::vector{CostKind::unary, CostKind::copy, CostKind::softmax}));
+  const Kernels kernels = fuse(graph, "compiled", "fp32");
+  ASSERT_EQ(kinds(kernels), std::vector{CostKind::softmax});
+  const double tensor_bytes = kBatch * 12 * 197 * 64 * 4;
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_in, tensor_bytes);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, tensor_bytes);
+}
+
+TEST(Kernels, ACodeGeneratorComputesPlacesWhereItLooksThemUp) {
+  GraphMaker make;
+  const TensorId places = make.node(OperatorId::add, {make.input({49, 49}), make.weight({1})}, {49, 49});
+  const TensorId table = make.input({13, 64});
+  const Graph graph = make.build({make.node(OperatorId::gather, {table, places}, {49, 49, 64})});
+  EXPECT_EQ(kinds(fuse(graph, "compiled", "fp32")), std::vector{CostKind::index});
+  EXPECT_EQ(fuse(graph, "eager", "fp32").rows.size(), 2U);
+}
+
 TEST(Kernels, UnknownOperatorsAreKeptAndNamed) {
   GraphMaker make;
   const TensorId x = make.input({kBatch, 64});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "checkpoint_writer.h"
@@ -120,7 +121,7 @@ TEST(Situation, TheRuntimeAddsInQuadratureAndTheTableIsAFactor) {
   EXPECT_NEAR(relative_width(evidence, network().input(), true), 0.6, 1e-12);
 }
 
-TEST(Situation, AVersionThatIsNotSaidAddsInQuadrature) {
+TEST(Situation, AVersionThatIsNotSaidOrNotMeasuredThereAddsInQuadrature) {
   Evidence evidence = evidence_with({.near_network = 0.6, .other_version = 0.8});
   const PreparedNetwork network_asked = network();
   LatencyInput asked = network_asked.input();
@@ -129,6 +130,15 @@ TEST(Situation, AVersionThatIsNotSaidAddsInQuadrature) {
   EXPECT_NEAR(relative_width(evidence, asked, true), 1, 1e-12);
   EXPECT_NEAR(relative_width(evidence, network(8, "tensorrt").input(), true), 0.6, 1e-12);
   asked.version = "torch 2.4.0";
+  EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);
+  evidence.device_versions["T4"]["eager"] = {"torch 2.9.1"};
+  evidence.device_versions["A100-SXM4-40GB"]["compiled"] = {"torch 2.9.1"};
+  EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);  // none of this runtime on this device
+  evidence.device_versions["A100-SXM4-40GB"]["eager"] = {"torch 2.9.1"};
+  EXPECT_NEAR(relative_width(evidence, asked, true), 1, 1e-12);
+  const std::vector<std::string> notes = coverage(evidence, asked).notes;
+  EXPECT_EQ(std::ranges::count(notes, "eager by torch 2.4.0 was measured on other devices only"), 1);
+  evidence.device_versions["A100-SXM4-40GB"]["eager"] = {"torch 2.4.0", "torch 2.9.1"};
   EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);
 }
 
@@ -160,7 +170,8 @@ TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {
 TEST(Situation, IsReadFromTheCheckpoint) {
   std::string manifest = manifest_text("linear",
                                        R"("families": {"A100-SXM4-40GB": {"eager": 3}}, )"
-                                       R"("versions": {"eager": ["torch 1.13", "torch 2.4.0"]}, "rows": {})",
+                                       R"("versions": {"eager": ["torch 1.13", "torch 2.4.0"]}, )"
+                                       R"("device_versions": {"T4": {"eager": ["torch 1.13"]}}, "rows": {})",
                                        R"(, "interval_runtimes": {"compiled": {"value": 0.5}},)"
                                        R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}},)"
                                        R"("interval_operators": {"matmul": {"value": 0.3}})");
@@ -177,6 +188,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   EXPECT_DOUBLE_EQ(evidence.situation.few_families, 2.5);
   EXPECT_DOUBLE_EQ(evidence.situation.other_version, 0.25);
   EXPECT_EQ(evidence.versions.at("eager"), (std::vector<std::string>{"torch 1.13", "torch 2.4.0"}));
+  EXPECT_EQ(evidence.device_versions.at("T4").at("eager"), std::vector<std::string>{"torch 1.13"});
   EXPECT_DOUBLE_EQ(evidence.situation.runtimes.at("compiled"), 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.tables.at("T4").at("tensorrt"), 1.25);
   EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::matmul)], 0.3);

@@ -97,8 +97,8 @@ def test_unknown_devices_have_no_scarcity_and_no_table():
 
 def test_a_version_is_another_one_where_versions_were_told_apart():
     rows = measurements.load()
-    rows = rows[rows.recipe.str.startswith("op:add") & rows.runtime.eq("eager")].head(6).assign(runtime_version="")
-    table = kernel_terms.lower(rows, built)
+    rows = rows[rows.recipe.str.startswith("op:add") & rows.runtime.eq("eager")].head(6)
+    table = kernel_terms.lower(rows.assign(runtime_version="", device="T4"), built)
     training = table.rows.assign(runtime_version=["torch 2.4.0 cuda 12.4"] * 3 + ["torchscript"] * 3)
     of_asked = ["torch 2.4.0", "torch 2.9.1", "", "torchscript", "torch 2.4.0 cuda 11", ""]
     asked = table.rows.assign(runtime_version=of_asked)
@@ -109,6 +109,12 @@ def test_a_version_is_another_one_where_versions_were_told_apart():
 
     assert list(described(training)) == [False, True, True, True, False, True]
     assert not described(training.assign(runtime_version="")).any()
+
+    # What another card ran by it says nothing of this one, if this one ran another.
+    elsewhere = training.assign(device="V100")
+    assert list(described(elsewhere)) == [False, True, True, True, False, True]
+    both = training.assign(device=["V100"] * 3 + ["T4"] * 3, runtime_version=["torch 2.4.0"] * 3 + ["torch 2.9.1"] * 3)
+    assert list(described(both)) == [True, False, True, True, True, True]
 
 
 def test_cover_leaves_nobody_far():
@@ -137,19 +143,20 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     families = {known[0]: {"eager": 3}, known[1]: {"eager": 100}}
     manifest |= intervals.manifest()
     manifest["evidence"] |= {"devices": known, "families": families, "smallest_batch": 1, "largest_batch": 10**9}
-    manifest["evidence"]["versions"] = {"eager": ["torch 2.4.0"]}
+    manifest["evidence"]["versions"] = {"eager": ["torch 2.4.0", "torch 2.9.1"]}
+    manifest["evidence"]["device_versions"] = {known[0]: {"eager": ["torch 2.9.1"]}}
     (tmp_path / "predictors").mkdir()
     path = tmp_path / "predictors" / "analytic.safetensors"
     checkpoint.write(path, manifest, arrays | {"network_signatures": measured})
     session = _core.Session(str(tmp_path))
 
     found, latency_s = [], []
-    is_other_version = np.arange(table.size) % 2 == 0
-    for row, is_other in zip(table.rows.itertuples(), is_other_version, strict=True):
+    is_unsaid = np.arange(table.size) % 2 == 0
+    for row, unsaid in zip(table.rows.itertuples(), is_unsaid, strict=True):
         request = _core.PredictRequest(
             device=row.device,
             runtime=row.runtime,
-            runtime_version="" if is_other else "torch 2.4",
+            runtime_version="" if unsaid else "torch 2.4",
             precision=row.precision,
             predictor="analytic",
         )
@@ -161,7 +168,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
         host_s=table.launches_s,
         distance=situation.distance(situation.signatures(table), measured),
         families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
-        is_other_version=is_other_version,
+        is_other_version=is_unsaid | table.rows.device.eq(known[0]),
         lone_kind=situation.lone_kinds(table),
     )
     assert set(operators) < set(asked_rows.lone_kind[asked_rows.recipe.str.startswith("op:")])

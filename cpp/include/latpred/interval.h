@@ -36,7 +36,7 @@ struct SituationTerms {
   double new_network = 1;    // >= 1: like none of the measured ones
   double small_batch = 1;    // >= 1: a single item
   double few_families = 1;   // >= 1: one family of networks measured on the device by this runtime, or none
-  double other_version = 0;  // of a runtime whose versions were told apart, by one that is not said
+  double other_version = 0;  // of a runtime whose versions were told apart, by one not said or not measured there
   std::map<std::string, double, std::less<>> runtimes;                                    // by name
   std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>> tables;  // device, runtime: a factor
   // Half-widths of a kernel that stands alone, by kind; zero: as of any network.
@@ -51,6 +51,8 @@ struct Evidence {
   std::vector<std::string> runtimes;
   // Of a runtime, those that were told apart, the oldest first.
   std::map<std::string, std::vector<std::string>, std::less<>> versions;
+  // Of them, those that were measured on a device, where any were.
+  std::map<std::string, std::map<std::string, std::vector<std::string>, std::less<>>, std::less<>> device_versions;
   std::vector<std::string> precisions;
   std::int64_t smallest_batch = 0;
   std::int64_t largest_batch = 0;

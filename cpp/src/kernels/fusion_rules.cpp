@@ -21,7 +21,7 @@ constexpr FusionRule kFusionRules[]{
     {"compiled", of(CostKind::concat), kPointwise | of(CostKind::batch_norm), true, std::nullopt},
     {"compiled", kInlined, kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat), false,
      std::nullopt},
-    {"compiled", kInlined, kNorms, true, std::nullopt},
+    {"compiled", kInlined, kNorms | of(CostKind::index), true, std::nullopt},
     {"compiled", kNorms, kNorms | kPointwise | of(CostKind::concat), false, std::nullopt},
     // TensorRT: epilogues of convolutions and products, point-wise chains, whole attention blocks (Myelin).
     {"tensorrt", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},

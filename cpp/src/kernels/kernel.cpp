@@ -74,9 +74,12 @@ class Fuser {
     for (const Node& node : graph_.nodes) kinds_.push_back(cost_kind(graph_, node));
     result_.storage = assign_storage(graph_, kinds_, runtime_, precision_);
     result_.views = runtime_.strided_views ? find_views(graph_, inputs_channels_last_) : find_plain_views(graph_);
+    note_copies();
     if (runtime_.fuses_shared) plan_.emplace(graph_, kinds_, result_.views, result_.storage);
     // Other frameworks' files say in which order an image stands, and cost the same in both.
-    if (runtime_.strided_views && (is_of_pytorch(graph_) || inputs_channels_last_)) find_channels_last();
+    if (runtime_.strided_views && (is_of_pytorch(graph_) || inputs_channels_last_)) {
+      channels_last_ = channels_last_tensors(graph_, result_.views.strides);
+    }
     row_of_.assign(graph_.tensors.size(), -1);
     producer_row_.assign(graph_.tensors.size(), -1);
     num_readers_.assign(graph_.tensors.size(), 0);
@@ -90,11 +93,10 @@ class Fuser {
     count_readers_of_memory();
   }
 
-  void find_channels_last() {
-    channels_last_.resize(graph_.tensors.size());
-    for (std::size_t id = 0; id < graph_.tensors.size(); ++id) {
-      const Tensor& tensor = graph_.tensors[id];
-      channels_last_[id] = !tensor.is_weight() && is_channels_last(tensor.shape, result_.views.strides[id]);
+  // Reshapes that have to copy.
+  void note_copies() {
+    for (std::size_t position = 0; position < kinds_.size(); ++position) {
+      if (kinds_[position] == CostKind::view && !result_.views.is_view[position]) kinds_[position] = CostKind::copy;
     }
   }
 
@@ -239,7 +241,6 @@ class Fuser {
       }
     }
     Kernel row{.name = node.name, .kind = kinds_[position]};
-    row.kind = kinds_[position] == CostKind::view ? CostKind::copy : kinds_[position];
     row.arithmetic = storage().arithmetic[position];
     row.repeat = node.repeat;
     describe_anchor(graph_, node,
@@ -385,7 +386,7 @@ class Fuser {
     const auto written = [&](TensorId id) { return storage().tensor_bits[id]; };
     double bytes_in = static_cast<double>(node.cost.bytes_in) * stored_share(node.inputs, false, read);
     double bytes_out = static_cast<double>(node.cost.bytes_out) * stored_share(node.outputs, false, written);
-    if (kinds_[position] == CostKind::view) {  // a reshape that has to copy: the table counts it as free
+    if (operator_row(node.op).kind == CostKind::view) {  // it has to copy: the table counts it as free
       bytes_in = stored_bytes(graph_, storage(), node.inputs[0]);
       bytes_out = bytes_in;
     }

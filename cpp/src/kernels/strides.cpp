@@ -134,6 +134,15 @@ bool is_contiguous(const Shape& shape, const Shape& strides) {
 
 bool is_channels_last(const Shape& shape, const Shape& strides) { return grows_along(shape, strides, {1, 3, 2, 0}); }
 
+std::vector<bool> channels_last_tensors(const Graph& graph, const std::vector<Shape>& strides) {
+  std::vector<bool> found(graph.tensors.size());
+  for (std::size_t id = 0; id < found.size(); ++id) {
+    const Tensor& tensor = graph.tensors[id];
+    found[id] = !tensor.is_weight() && is_channels_last(tensor.shape, strides[id]);
+  }
+  return found;
+}
+
 bool is_dense_channels_last(const Shape& shape, const Shape& strides) {
   return is_channels_last(shape, strides) && differ_in_sizes_of_one_only(shape, strides, channels_last_strides(shape));
 }

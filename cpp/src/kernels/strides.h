@@ -19,6 +19,8 @@ namespace latpred {
 
 // NCHW sizes over NHWC memory: what torch calls the channels-last memory format.
 [[nodiscard]] bool is_channels_last(const Shape& shape, const Shape& strides);
+// [tensors] which of `graph` lie so; weights do not count.
+[[nodiscard]] std::vector<bool> channels_last_tensors(const Graph& graph, const std::vector<Shape>& strides);
 // The same without gaps, which some of another image's channels have: what torch calls contiguous in that format.
 [[nodiscard]] bool is_dense_channels_last(const Shape& shape, const Shape& strides);
 // The same of the operator's image in whatever order its file has: its memory is in the other one of both orders.

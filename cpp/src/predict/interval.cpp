@@ -83,6 +83,9 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
     notes.push_back(concat("partition ", input.partition.name, ": only whole devices were measured"));
   }
   if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
+  if (is_version_of_other_devices(evidence, input)) {
+    notes.push_back(concat(input.kernels.runtime, " by ", input.version, " was measured on other devices only"));
+  }
   if (!coverage.precision_measured) notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
   if (!coverage.kinds_measured) {
     notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input, calibration)));
@@ -110,6 +113,13 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
     evidence.runtimes = names_of(found.at("runtimes"));
     if (const Json* versions = found.find("versions")) {
       for (const auto& [name, of_runtime] : versions->object()) evidence.versions[name] = names_of(of_runtime);
+    }
+    if (const Json* devices = found.find("device_versions")) {
+      for (const auto& [device, of_device] : devices->object()) {
+        for (const auto& [name, of_runtime] : of_device.object()) {
+          evidence.device_versions[device][name] = names_of(of_runtime);
+        }
+      }
     }
     evidence.precisions = names_of(found.at("precisions"));
     evidence.smallest_batch = found.at("smallest_batch").integer();

@@ -149,6 +149,14 @@ std::optional<double> lone_operator_width(const Evidence& evidence, const Latenc
   return width > 0 ? std::optional(width) : std::nullopt;
 }
 
+bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
+  const auto device = evidence.device_versions.find(input.device.name);
+  if (device == evidence.device_versions.end() || input.version.empty()) return false;
+  const auto measured = device->second.find(input.kernels.runtime);
+  if (measured == device->second.end()) return false;
+  return std::ranges::find(measured->second, input.version) == measured->second.end();
+}
+
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
   const SituationTerms& terms = evidence.situation;
   const double newness = terms.new_network > 1 ? novelty(evidence, input) : 0;
@@ -158,8 +166,8 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
                             std::pow(terms.few_families, scarcity);
   const auto runtime = terms.runtimes.find(input.kernels.runtime);
   const double of_runtime = runtime == terms.runtimes.end() ? 0 : runtime->second;
-  const bool is_other_version = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
-  const double of_version = is_other_version ? terms.other_version : 0;
+  const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
+  const double of_version = is_unsaid || is_version_of_other_devices(evidence, input) ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input.device.name, input.kernels.runtime, 1.0) : 1;
   return of_table * std::hypot(of_network, of_runtime, of_version);
 }

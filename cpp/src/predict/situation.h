@@ -20,6 +20,9 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence);
 // evens its own out. None: there is no such kernel, or its kind was not measured by itself.
 [[nodiscard]] std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input);
 
+// Whether the device's versions of the runtime were told apart and the one that is asked for is none of them.
+[[nodiscard]] bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input);
+
 // Half-width over the typical one. `is_known`: the whole device was measured.
 [[nodiscard]] double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known);
 

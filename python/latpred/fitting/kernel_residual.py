@@ -401,6 +401,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
             "devices": _measured_devices(clear.rows),
             "runtimes": sorted(set(clear.rows.runtime)),
             "versions": versions.told_apart(clear.rows),
+            "device_versions": versions.by_device(clear.rows),
             "precisions": sorted(set(clear.rows.precision)),
             "smallest_batch": int(clear.rows.batch.min()),
             "largest_batch": int(clear.rows.batch.max()),

@@ -1,7 +1,7 @@
 """How wide an interval must be in which situation: what a row is asked about, and a law fitted on what others were off.
 
     half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime, version), over the typical
-    one; version: of a runtime whose versions were told apart, by one that was not measured or is not said
+    one; version: of a runtime whose versions were told apart, by one that was not measured there or is not said
 
 A kernel that stands alone has the width of operators of its kind (conformal.py) instead.
 predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
@@ -106,17 +106,14 @@ def distance(asked: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]:
     """Columns that rows left out need: how new they are to a fit on `training`, how much it saw of their table, whether
-    their runtime runs by another version than it saw or than they say, and which kernel stands alone in them."""
+    their runtime runs by another version than it saw on their device or than they say, and which kernel stands alone in
+    them."""
     families = measured_families(training.rows)
-    told_apart = versions.of_rows(training.rows)[versions.is_told_apart(training.rows)]
-    runtimes = set(training.rows.runtime[told_apart.index])
     keys = zip(test.rows.device, test.rows.runtime, strict=True)
     return {
         "distance": distance(signatures(test), measured_networks(training)),
         "families": np.array([families.get(device, {}).get(runtime, 0) for device, runtime in keys]),
-        "is_other_version": np.asarray(
-            test.rows.runtime.isin(runtimes) & ~versions.of_rows(test.rows).isin(set(told_apart))
-        ),
+        "is_other_version": versions.are_others(test.rows, training.rows),
         "lone_kind": lone_kinds(test),
     }
 

@@ -46,6 +46,26 @@ def told_apart(rows: pd.DataFrame) -> dict[str, list[str]]:
     return dict(sorted(found.items()))
 
 
+def by_device(rows: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
+    """told_apart() of each device that has any."""
+    found = {str(device): told_apart(of_device) for device, of_device in rows.groupby("device")}
+    return {device: of_device for device, of_device in found.items() if of_device}
+
+
+def are_others(rows: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
+    """[N] of `rows` whose runtime's versions were told apart in `measured` and whose own is none of them: none of the
+    device's, or of all devices' where the device has none."""
+    named = measured[is_told_apart(measured)]
+    names = of_rows(named)
+    seen, tables = set(zip(named.device, names, strict=True)), set(zip(named.device, named.runtime, strict=True))
+    asked = of_rows(rows)
+    keys = zip(rows.device, rows.runtime, asked, asked.isin(set(names)), strict=True)
+    is_seen = [
+        (device, name) in seen if (device, runtime) in tables else anywhere for device, runtime, name, anywhere in keys
+    ]
+    return np.asarray(rows.runtime.isin(set(named.runtime)) & ~np.array(is_seen, dtype=bool))
+
+
 def oldest_first(names: Iterable[str]) -> list[str]:
     """ "runtime|version" by age."""
     return sorted(names, key=lambda name: (age(name.partition("|")[2]), name))
