@@ -391,7 +391,7 @@ TEST(Kernels, AReshapeThatHasToCopyIsAKernelInEagerAndFreeWithoutStrides) {
   EXPECT_EQ(engine.rows[0].members, std::vector<NodeId>{0});
 }
 
-// relu -> heads side by side -> another order of them
+// relu -> heads side by side, which has to copy -> softmax
 TEST(Kernels, ACodeGeneratorMovesThroughAReshapeThatHasToCopy) {
   GraphMaker make;
   const TensorId x = make.node(OperatorId::relu, {make.input({kBatch, 12, 197, 64})}, {kBatch, 12, 197, 64});

@@ -36,12 +36,20 @@ double positive(std::string_view what, const Json& term) {
   return value;
 }
 
+// What `table` has of a device by a runtime; null: nothing.
 template <typename Table>
-auto value_of(const Table& table, std::string_view device, std::string_view runtime, double otherwise) {
-  const auto row = table.find(device);
-  if (row == table.end()) return otherwise;
-  const auto cell = row->second.find(runtime);
-  return cell == row->second.end() ? otherwise : static_cast<double>(cell->second);
+const auto* cell_of(const Table& table, std::string_view device, std::string_view runtime) {
+  const typename Table::mapped_type::mapped_type* found = nullptr;
+  if (const auto row = table.find(device); row != table.end()) {
+    if (const auto cell = row->second.find(runtime); cell != row->second.end()) found = &cell->second;
+  }
+  return found;
+}
+
+template <typename Table>
+double value_of(const Table& table, const LatencyInput& input, double otherwise) {
+  const auto* found = cell_of(table, input.device.name, input.kernels.runtime);
+  return found == nullptr ? otherwise : static_cast<double>(*found);
 }
 
 double octaves_above(double larger, double smaller) { return std::max(0.0, std::log2(larger / smaller)); }
@@ -57,7 +65,7 @@ double batch_smallness(const Evidence& evidence, std::int64_t asked) {
 
 // 1 with one family or none, 0 with many.
 double family_scarcity(const Evidence& evidence, const LatencyInput& input) {
-  const double families = value_of(evidence.families, input.device.name, input.kernels.runtime, 0.0);
+  const double families = value_of(evidence.families, input, 0);
   return std::max(0.0, std::log(kManyFamilies / std::max(families, 1.0))) / std::log(kManyFamilies);
 }
 
@@ -150,11 +158,9 @@ std::optional<double> lone_operator_width(const Evidence& evidence, const Latenc
 }
 
 bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
-  const auto device = evidence.device_versions.find(input.device.name);
-  if (device == evidence.device_versions.end() || input.version.empty()) return false;
-  const auto measured = device->second.find(input.kernels.runtime);
-  if (measured == device->second.end()) return false;
-  return std::ranges::find(measured->second, input.version) == measured->second.end();
+  const auto* measured = cell_of(evidence.device_versions, input.device.name, input.kernels.runtime);
+  if (measured == nullptr || input.version.empty()) return false;
+  return std::ranges::find(*measured, input.version) == measured->end();
 }
 
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
@@ -168,7 +174,7 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
   const double of_runtime = runtime == terms.runtimes.end() ? 0 : runtime->second;
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
   const double of_version = is_unsaid || is_version_of_other_devices(evidence, input) ? terms.other_version : 0;
-  const double of_table = is_known ? value_of(terms.tables, input.device.name, input.kernels.runtime, 1.0) : 1;
+  const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
   return of_table * std::hypot(of_network, of_runtime, of_version);
 }
 
