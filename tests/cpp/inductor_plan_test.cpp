@@ -104,6 +104,21 @@ TEST(InductorPlan, GroupNormsReadTwice) {
   EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_in, kernels.rows[1].bytes_in);
 }
 
+// tokens made of an image -> norm; half of the channels of tokens -> norm
+TEST(InductorPlan, NormsOfTensorsInAnotherOrderReadTwice) {
+  GraphMaker make;
+  const Shape size{kBatch, 64, 32};
+  const TensorId weight = make.weight({32});
+  const TensorId tokens =
+      make.node(OperatorId::transpose, {make.input({kBatch, 32, 64})}, size, {{"perm", Shape{0, 2, 1}}});
+  const TensorId half = make.node(OperatorId::slice, {make.input({kBatch, 64, 64})}, size);
+  const TensorId sorted_anew = make.node(OperatorId::layer_norm, {tokens, weight, weight}, size);
+  const TensorId with_gaps = make.node(OperatorId::layer_norm, {half, weight, weight}, size);
+  const Kernels kernels = run(make.build({sorted_anew, with_gaps}));
+  EXPECT_EQ(count(kernels, "layer_norm_2.statistics"), 1U);
+  EXPECT_EQ(count(kernels, ".statistics"), 1U);
+}
+
 TEST(InductorPlan, AGeneratedKernelSaysThatItConcatenates) {
   GraphMaker make;
   const Shape both{kBatch, 64, 8, 8};

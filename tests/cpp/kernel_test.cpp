@@ -391,6 +391,16 @@ TEST(Kernels, AReshapeThatHasToCopyIsAKernelInEagerAndFreeWithoutStrides) {
   EXPECT_EQ(engine.rows[0].members, std::vector<NodeId>{0});
 }
 
+TEST(Kernels, ACopyReadsOnceWhatIsRepeated) {
+  GraphMaker make;
+  const TensorId x = make.node(OperatorId::expand, {make.input({kBatch, 8, 1, 1})}, {kBatch, 8, 4, 32});
+  const Graph graph = make.build({make.node(OperatorId::reshape, {x}, {kBatch, 32, 32})});
+  const Kernels kernels = fuse(graph, "eager", "fp32");
+  ASSERT_EQ(kinds(kernels), std::vector{CostKind::copy});
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_in, kBatch * 8 * 4);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, kBatch * 8 * 4 * 32 * 4);
+}
+
 // relu -> heads side by side, which has to copy -> softmax
 TEST(Kernels, ACodeGeneratorMovesThroughAReshapeThatHasToCopy) {
   GraphMaker make;

@@ -16,6 +16,13 @@ TEST(Strides, SizesOfOneDoNotMatterToContiguity) {
   EXPECT_TRUE(is_contiguous({2, 0, 3}, {7, 7, 7}));
 }
 
+TEST(Strides, RowMajorMayHaveGaps) {
+  EXPECT_TRUE(is_row_major({2, 3, 4}, {24, 8, 1}));
+  EXPECT_TRUE(is_row_major({2, 1, 4}, {4, 0, 1}));
+  EXPECT_TRUE(is_row_major({2, 3, 4}, {12, 0, 1}));
+  EXPECT_FALSE(is_row_major({2, 3, 4}, {12, 1, 3}));
+}
+
 TEST(Strides, ChannelsLastIsNhwcMemoryUnderNchwSizes) {
   EXPECT_TRUE(is_channels_last({2, 3, 4, 5}, {60, 1, 15, 3}));
   EXPECT_FALSE(is_channels_last({2, 3, 4, 5}, {60, 20, 5, 1}));

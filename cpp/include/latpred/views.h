@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "latpred/graph.h"
@@ -16,9 +17,13 @@ struct ViewInfo {
   std::vector<Shape> strides;  // [tensors] in elements
 };
 
+// Who lays out what point-wise operators make: PyTorch's TensorIterator or Inductor (kernels/loop_order.h).
+enum class Ordering : std::uint8_t { iterator, inductor };
+
 // Follows every tensor's strides through the graph, by the rules of torch.Tensor.view. `channels_last`: images come in
 // that memory format, and the convolutions' filters have it.
-[[nodiscard]] ViewInfo find_views(const Graph& graph, bool channels_last = false);
+[[nodiscard]] ViewInfo find_views(const Graph& graph, bool channels_last = false,
+                                  Ordering ordering = Ordering::iterator);
 
 // For runtimes without strides: what the operator table calls a view shares its input's memory, everything else moves
 // data. `strides` stays empty.

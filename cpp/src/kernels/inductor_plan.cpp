@@ -5,6 +5,7 @@
 #include "kind_sets.h"
 #include "latpred/program.h"
 #include "strided_inputs.h"
+#include "strides.h"
 
 namespace latpred {
 namespace {
@@ -22,7 +23,7 @@ InductorPlan::InductorPlan(const Graph& graph, const std::vector<CostKind>& kind
       views_(views),
       is_of_pytorch_(is_of_pytorch(graph)),
       moves_channels_last_(runs_channels_last(graph)),
-      image_strides_(moves_channels_last_ ? find_views(graph, true).strides : views.strides),
+      image_strides_(find_views(graph, moves_channels_last_, Ordering::inductor).strides),
       written_apart_(inline_nodes(graph, kinds, views, storage)),
       repeated_(graph, views, kinds) {}
 
@@ -42,8 +43,10 @@ bool InductorPlan::adds_bias(NodeId position) const {
 
 bool InductorPlan::reads_twice(NodeId position) const {
   const CostKind kind = kinds_[position];
-  if (!has(kNormalised, kind)) return false;
-  return kind == CostKind::group_norm || !copied_inputs(graph_, node(position), kind, image_strides_, {}).empty();
+  if (!has(kNormalised, kind) || node(position).inputs.empty()) return false;
+  if (kind == CostKind::group_norm) return true;
+  const TensorId input = node(position).inputs[0];
+  return input != kAbsent && !is_row_major(graph_.tensors[input].shape, image_strides_[input]);
 }
 
 bool InductorPlan::is_long_concatenation(NodeId position) const {

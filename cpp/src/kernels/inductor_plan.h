@@ -28,7 +28,7 @@ class InductorPlan {
     return adds_bias(position) || repeated_.repeats_bias(position);
   }
   // Whether the statistics of a norm are a kernel of their own, which reads all that the norm reads: a group is too
-  // long for one block of threads, or does not lie in one piece.
+  // long for one block of threads, or does not lie in its own order.
   [[nodiscard]] bool reads_twice(NodeId position) const;
   // Whether `position` puts elements elsewhere and reads what is written instead of an activation: two kernels.
   [[nodiscard]] bool is_apart(NodeId position, TensorId input) const;

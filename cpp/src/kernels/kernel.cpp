@@ -386,9 +386,9 @@ class Fuser {
     const auto written = [&](TensorId id) { return storage().tensor_bits[id]; };
     double bytes_in = static_cast<double>(node.cost.bytes_in) * stored_share(node.inputs, false, read);
     double bytes_out = static_cast<double>(node.cost.bytes_out) * stored_share(node.outputs, false, written);
-    if (operator_row(node.op).kind == CostKind::view) {  // it has to copy: the table counts it as free
-      bytes_in = stored_bytes(graph_, storage(), node.inputs[0]);
-      bytes_out = bytes_in;
+    if (operator_row(node.op).kind == CostKind::view) {  // it has to copy, what is repeated once; free to the table
+      bytes_out = stored_bytes(graph_, storage(), node.inputs[0]);
+      bytes_in = std::min(bytes_out, stored_bytes(graph_, storage(), result_.views.base[node.inputs[0]]));
     }
     if (!is_first) {
       // What stays inside the group is neither written nor read again.

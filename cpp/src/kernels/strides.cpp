@@ -43,47 +43,17 @@ Layout layout_of(OperatorId op) {
   }
 }
 
-// `from` seen through broadcasting to `rank` dimensions: 0 where a size of one is repeated.
-Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& to) {
-  Shape result(to.size(), 0);
-  const std::size_t lead = to.size() - shape.size();
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == to[lead + i] || shape[i] != 1) result[lead + i] = strides[i];
-  }
-  return result;
-}
-
 // The order in which TensorIterator lays an output's dimensions out: by the operands' strides, the first operand that
 // can tell decides.
 Shape ordered_strides(const Shape& shape, const std::vector<Shape>& operands) {
-  const auto in_wrong_order = [&](std::size_t inner, std::size_t outer) {
+  return sorted_strides(shape, [&](std::size_t inner, std::size_t outer) {
     for (const Shape& strides : operands) {
       if (strides[inner] == 0 || strides[outer] == 0) continue;
       if (strides[inner] != strides[outer]) return strides[inner] > strides[outer] ? 1 : -1;
       if (shape[inner] > shape[outer]) return 1;
     }
     return 0;
-  };
-  std::vector<std::size_t> order(shape.size());  // innermost first
-  std::iota(order.rbegin(), order.rend(), std::size_t{0});
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    std::size_t moved = i;
-    for (std::size_t j = i; j-- > 0;) {
-      const int comparison = in_wrong_order(order[j], order[moved]);
-      if (comparison < 0) break;
-      if (comparison > 0) {
-        std::swap(order[j], order[moved]);
-        moved = j;
-      }
-    }
-  }
-  Shape result(shape.size());
-  std::int64_t stride = 1;
-  for (const std::size_t axis : order) {
-    result[axis] = stride;
-    stride *= shape[axis];
-  }
-  return result;
+  });
 }
 
 }  // namespace
@@ -100,6 +70,16 @@ Shape contiguous_strides(const Shape& shape) {
     stride *= std::max<std::int64_t>(shape[i], 1);
   }
   return strides;
+}
+
+bool is_row_major(const Shape& shape, const Shape& strides) {
+  std::int64_t largest = 0;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] == 1 || strides[axis] == 0) continue;
+    if (strides[axis] < largest) return false;
+    largest = strides[axis];
+  }
+  return true;
 }
 
 namespace {
@@ -179,6 +159,38 @@ std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, co
   for (; position >= 0; --position) {  // leading ones of a scalar seen as [1, 1]
     if (wanted[position] != 1) return std::nullopt;
     result[position] = 1;
+  }
+  return result;
+}
+
+Shape broadcast_strides(const Shape& from, const Shape& strides, const Shape& to) {
+  Shape result(to.size(), 0);
+  const std::size_t lead = to.size() - from.size();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[lead + i] || from[i] != 1) result[lead + i] = strides[i];
+  }
+  return result;
+}
+
+Shape sorted_strides(const Shape& shape, const IsWrongOrder& is_wrong_order) {
+  std::vector<std::size_t> order(shape.size());  // innermost first
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    std::size_t moved = i;
+    for (std::size_t j = i; j-- > 0;) {
+      const int comparison = is_wrong_order(order[j], order[moved]);
+      if (comparison < 0) break;
+      if (comparison > 0) {
+        std::swap(order[j], order[moved]);
+        moved = j;
+      }
+    }
+  }
+  Shape result(shape.size());
+  std::int64_t stride = 1;
+  for (const std::size_t axis : order) {
+    result[axis] = stride;
+    stride *= shape[axis];
   }
   return result;
 }

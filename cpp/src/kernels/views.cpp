@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "latpred/operators.h"
+#include "loop_order.h"
 #include "strides.h"
 
 namespace latpred {
@@ -158,7 +159,7 @@ ViewInfo find_plain_views(const Graph& graph) {
   return info;
 }
 
-ViewInfo find_views(const Graph& graph, bool channels_last) {
+ViewInfo find_views(const Graph& graph, bool channels_last, Ordering ordering) {
   ViewInfo info = nothing_viewed(graph);
   std::vector<Shape>& strides = info.strides;
   strides.resize(graph.tensors.size());
@@ -170,6 +171,7 @@ ViewInfo find_views(const Graph& graph, bool channels_last) {
                       : contiguous_strides(tensor.shape);
   }
 
+  LoopOrder loop_order(graph);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     const ViewRule rule = find_rule(node.op);
@@ -192,7 +194,9 @@ ViewInfo find_views(const Graph& graph, bool channels_last) {
       } else if (channels_last && has_stored_filter(graph, node) && shape.size() == kImageRank) {
         strides[id] = channels_last_strides(shape);
       } else {
-        strides[id] = result_strides(graph, strides, node, index);
+        const auto generated =
+            ordering == Ordering::inductor ? loop_order.result_strides(strides, node, index) : std::nullopt;
+        strides[id] = generated ? *generated : result_strides(graph, strides, node, index);
       }
       if (is_view) info.base[id] = info.base[node.inputs[0]];
     }
