@@ -13,7 +13,6 @@ namespace {
 // What it concatenates is computed inside the reader up to so many parts (max_pointwise_cat_inputs).
 constexpr std::size_t kMostPartsInlined = 8;
 constexpr Kinds kMoving = of(CostKind::copy, CostKind::concat, CostKind::index, CostKind::pool, CostKind::resize);
-constexpr Kinds kNormalised = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax);
 
 }  // namespace
 
@@ -43,7 +42,7 @@ bool InductorPlan::adds_bias(NodeId position) const {
 
 bool InductorPlan::reads_twice(NodeId position) const {
   const CostKind kind = kinds_[position];
-  if (!has(kNormalised, kind) || node(position).inputs.empty()) return false;
+  if (!has(kNormalising, kind) || node(position).inputs.empty()) return false;
   if (kind == CostKind::group_norm) return true;
   const TensorId input = node(position).inputs[0];
   return input != kAbsent && !is_row_major(graph_.tensors[input].shape, image_strides_[input]);

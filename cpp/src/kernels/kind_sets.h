@@ -23,7 +23,9 @@ inline constexpr Kinds kConvolutions =
     of(CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped, CostKind::conv_depthwise);
 inline constexpr Kinds kProducts = of(CostKind::matmul, CostKind::batch_matmul);
 inline constexpr Kinds kPointwise = of(CostKind::unary, CostKind::binary, CostKind::cast);
-inline constexpr Kinds kNorms = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax, CostKind::reduce);
+// Point-wise behind statistics of the same input.
+inline constexpr Kinds kNormalising = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax);
+inline constexpr Kinds kNorms = kNormalising | of(CostKind::reduce);
 inline constexpr Kinds kLibraries = kConvolutions | kProducts | of(CostKind::attention, CostKind::recurrent);
 // Inductor's point-wise kernels, small pools and resizing among them: computed inside whatever reads them.
 inline constexpr Kinds kInlined = kPointwise | of(CostKind::batch_norm, CostKind::copy, CostKind::concat,

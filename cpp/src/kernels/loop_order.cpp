@@ -12,9 +12,7 @@ namespace {
 // realize_reads_threshold and realize_acc_reads_threshold of torch/_inductor/config.py.
 constexpr std::size_t kMostReadsOfShared = 4;
 constexpr std::size_t kMostReads = 8;
-// Normalising is point-wise behind statistics, which use the input, too.
-constexpr Kinds kNormalising = of(CostKind::layer_norm, CostKind::group_norm, CostKind::softmax);
-constexpr int kUsesOfANorm = 2;
+constexpr int kUsesOfANorm = 2;  // its statistics', and its own
 
 // How far apart in memory neighbours along each axis of `to` are that is computed from `from` by a reshape, at the
 // start of that axis: it may not be the same everywhere.

@@ -171,7 +171,8 @@ ViewInfo find_views(const Graph& graph, bool channels_last, Ordering ordering) {
                       : contiguous_strides(tensor.shape);
   }
 
-  LoopOrder loop_order(graph);
+  std::optional<LoopOrder> loop_order;
+  if (ordering == Ordering::inductor) loop_order.emplace(graph);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     const ViewRule rule = find_rule(node.op);
@@ -194,8 +195,7 @@ ViewInfo find_views(const Graph& graph, bool channels_last, Ordering ordering) {
       } else if (channels_last && has_stored_filter(graph, node) && shape.size() == kImageRank) {
         strides[id] = channels_last_strides(shape);
       } else {
-        const auto generated =
-            ordering == Ordering::inductor ? loop_order.result_strides(strides, node, index) : std::nullopt;
+        const auto generated = loop_order ? loop_order->result_strides(strides, node, index) : std::nullopt;
         strides[id] = generated ? *generated : result_strides(graph, strides, node, index);
       }
       if (is_view) info.base[id] = info.base[node.inputs[0]];
