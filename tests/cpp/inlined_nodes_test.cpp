@@ -45,6 +45,24 @@ TEST(InlinedNodes, AnActivationThatReadsTwiceIsComputedAgainFromASingleNorm) {
   EXPECT_DOUBLE_EQ(named(kernels, "mul").bytes_in, 4 * kElements + 2.0 * kBatch * 32);
 }
 
+// A cross-stage partial block: the activation is added to and concatenated, in one kernel that is not over its
+// elements.
+TEST(InlinedNodes, WhatAConcatenationReadsBehindAnAdditionIsComputedThere) {
+  const auto concatenated = [](OperatorId activation) {
+    GraphMaker make;
+    const TensorId x = make.node(OperatorId::add, {convolve(make, activation), make.input(kImage)}, kImage);
+    const TensorId both =
+        make.node(OperatorId::concat, {x, make.input(kImage)}, {kBatch, 64, 8, 8}, {{"axis", std::int64_t{1}}});
+    return fuse(make.build({both}), "compiled", "amp");
+  };
+  const Kernels kernels = concatenated(OperatorId::silu);
+  EXPECT_DOUBLE_EQ(named(kernels, "batch_norm").bytes_in, 2 * kElements);
+  EXPECT_DOUBLE_EQ(named(kernels, "batch_norm").bytes_out, 4 * kElements);
+  EXPECT_DOUBLE_EQ(named(kernels, "concat").bytes_in, 3 * 4 * kElements);
+  EXPECT_EQ(named(concatenated(OperatorId::relu), "concat").name,
+            named(concatenated(OperatorId::relu), "batch_norm").name);
+}
+
 TEST(InlinedNodes, OneThatReadsOnceIsWrittenInHalf) {
   const Kernels kernels = squeezed(OperatorId::relu);
   EXPECT_DOUBLE_EQ(named(kernels, "reduce_mean").bytes_out, 2 * kElements + 2.0 * kBatch * 32);

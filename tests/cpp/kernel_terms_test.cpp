@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "golden_lines.h"
 #include "latpred/text.h"
@@ -230,6 +231,24 @@ TEST(TermColumns, TellDepthwiseConvolutionsThatPyTorchKeepsForItself) {
   kernel.channels_last = false;
   EXPECT_EQ(input(kernel, "A100", "native_depthwise"), 1);
   EXPECT_EQ(input(kernel, "A100", "native_depthwise", "tensorrt"), 0);
+}
+
+// ATen has a kernel for each, Inductor one template.
+TEST(TermColumns, GeneratedPointwiseKernelsAreOfOneKind) {
+  Kernel pool = stream(kMega);
+  pool.kind = CostKind::pool;
+  pool.window = 9;
+  const auto shown = [&](std::string_view name) {
+    return std::pair(input(pool, "A100", name), input(pool, "A100", name, "compiled"));
+  };
+  EXPECT_EQ(shown("generated"), std::pair(0.0, 1.0));
+  EXPECT_EQ(shown("kind_pool"), std::pair(1.0, 0.0));
+  EXPECT_EQ(shown("window"), std::pair(std::log2(9.0), 0.0));
+  for (const CostKind kind : {CostKind::resize, CostKind::layer_norm, CostKind::conv}) {
+    pool.kind = kind;
+    EXPECT_EQ(shown("generated"), std::pair(0.0, 0.0));
+    EXPECT_EQ(shown("window"), std::pair(std::log2(9.0), std::log2(9.0)));
+  }
 }
 
 TEST(KernelTerms, InterpolationOfFewPixelsLeavesBandwidthUnused) {

@@ -69,5 +69,12 @@ TEST(LoopOrder, NormsKeepTheirInputsOrder) {
   EXPECT_EQ(find_views(make.build({norm})).strides[norm], kRows);
 }
 
+TEST(LoopOrder, PaddingKeepsItsInputsOrder) {
+  GraphMaker make;
+  const TensorId pad = make.node(OperatorId::pad, {transposed(make)}, {5, 6});
+  EXPECT_EQ(find_views(make.build({pad}), false, Ordering::inductor).strides[pad], (Shape{1, 5}));
+  EXPECT_EQ(find_views(make.build({pad})).strides[pad], (Shape{6, 1}));
+}
+
 }  // namespace
 }  // namespace latpred

@@ -49,6 +49,21 @@ TEST(Repeated, AResidualConnectionIsWrittenWhenItIsOfFiveTensors) {
   EXPECT_DOUBLE_EQ(rows[5]->bytes_in, 2 * kBytes);
 }
 
+// Mean, deviation, weights and bias of a norm are four tensors beside what it reads.
+TEST(Repeated, ANormIsWrittenUnlessItHasNoWeights) {
+  const auto bytes_of_norm = [](bool has_weights) {
+    GraphMaker make;
+    std::vector<TensorId> inputs{make.input(kTokens)};
+    if (has_weights) inputs.insert(inputs.end(), {make.weight({64}), make.weight({64})});
+    const TensorId x = make.node(OperatorId::layer_norm, inputs, kTokens);
+    const TensorId y = layer(make, make.node(OperatorId::exp, {x}, kTokens));
+    const TensorId sum = make.node(OperatorId::add, {x, y}, kTokens);
+    return norms(fuse(make.build({layer(make, sum)}), "compiled", "fp32")).front()->bytes_out;
+  };
+  EXPECT_DOUBLE_EQ(bytes_of_norm(true), 2 * kBytes);
+  EXPECT_DOUBLE_EQ(bytes_of_norm(false), kBytes);
+}
+
 TEST(Repeated, EagerWritesEverySum) {
   const Kernels kernels = residual(3, "eager");
   for (const Kernel* row : norms(kernels)) EXPECT_DOUBLE_EQ(row->bytes_in, kBytes);

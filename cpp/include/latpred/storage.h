@@ -20,6 +20,12 @@ struct Storage {
 // Bits of the copy that autocast makes of an element of `bits`: it moves between half and single precision.
 [[nodiscard]] int bits_after_cast(int bits);
 
+// Bits of one element of `id` as the node at `position` reads it.
+[[nodiscard]] int bits_read(const Storage& storage, NodeId position, TensorId id);
+
+// Whether a cast halves them.
+[[nodiscard]] bool is_narrowed(const Storage& storage, NodeId position, TensorId id);
+
 [[nodiscard]] Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
                                      const Precision& precision);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/kind_sets.h"
 #include "latpred/kernel_terms.h"
 #include "latpred/text.h"
 #include "physics.h"
@@ -30,6 +31,14 @@ double own_rows(In in) { return has_own_rows(in) ? in.kernel.m : 0; }
 double columns(In in) { return is_product(in.kernel) ? in.kernel.n : 0; }
 double depth(In in) { return is_product(in.kernel) ? in.kernel.k : 0; }
 
+double flag(bool is_set) { return is_set ? 1 : 0; }
+
+// Inductor writes these from one template; ATen has a kernel for each, of which some are slow.
+constexpr Kinds kFromOneTemplate = kInlined & ~of(CostKind::index, CostKind::resize);
+
+bool is_generated(In in) { return in.runtime.fuses_shared && has(kFromOneTemplate, in.kernel.kind); }
+double window(In in, std::size_t) { return is_generated(in) ? 0 : log2_size(in.kernel.window); }
+
 double intensity(In in, std::size_t) {
   const double bytes = in.kernel.bytes_in + in.kernel.bytes_out;
   return std::clamp(std::log2(std::max(in.kernel.flops, kNoFlops) / std::max(bytes, 1.0)), kLowestIntensity,
@@ -43,7 +52,6 @@ Arithmetic executed(In in) {
   const bool falls_back = runs_matrix_product(in.kernel) && !has_units(in.device, in.kernel.arithmetic);
   return falls_back ? Arithmetic::fp32 : in.kernel.arithmetic;
 }
-double flag(bool is_set) { return is_set ? 1 : 0; }
 double channels_last_depthwise(In in, std::size_t) {
   return flag(in.kernel.channels_last && in.kernel.kind == CostKind::conv_depthwise);
 }
@@ -110,7 +118,7 @@ std::vector<TermColumn> make_columns() {
       {"n", "log2", "columns of the matrix product", [](In in, std::size_t) { return log2_size(columns(in)); }},
       {"k", "log2", "inner size of the matrix product", [](In in, std::size_t) { return log2_size(depth(in)); }},
       {"m", "log2", "rows of each product of a batch", [](In in, std::size_t) { return log2_size(own_rows(in)); }},
-      {"window", "log2", "elements of the window", [](In in, std::size_t) { return log2_size(in.kernel.window); }},
+      {"window", "log2", "elements of the window, of generated pools none", window},
       {"stride", "log2", "product of the strides", [](In in, std::size_t) { return log2_size(in.kernel.stride); }},
       {"groups", "log2", "groups of the convolution", [](In in, std::size_t) { return log2_size(in.kernel.groups); }},
       {"intensity", "log2", "flops over activation bytes", intensity},
@@ -148,8 +156,11 @@ std::vector<TermColumn> make_columns() {
                      id});
   }
   for (std::size_t id = 0; id < kNumCostKinds; ++id) {
-    table.push_back({concat("kind_", cost_kind_name(static_cast<CostKind>(id))), "0 or 1", "cost kind",
-                     [](In in, std::size_t id) { return static_cast<std::size_t>(in.kernel.kind) == id ? 1.0 : 0.0; },
+    table.push_back({concat("kind_", cost_kind_name(static_cast<CostKind>(id))), "0 or 1",
+                     "cost kind, of generated point-wise kernels none",
+                     [](In in, std::size_t id) {
+                       return flag(!is_generated(in) && static_cast<std::size_t>(in.kernel.kind) == id);
+                     },
                      id});
   }
   table.push_back(
@@ -164,6 +175,8 @@ std::vector<TermColumn> make_columns() {
       {"uneven_bf16", "0 or 1", "a bfloat16 convolution of channels that are no multiple of 8", uneven_bf16});
   table.push_back({"concatenates", "0 or 1", "a generated kernel that puts parts together and does more",
                    [](In in, std::size_t) { return flag(in.kernel.concatenates); }});
+  table.push_back({"generated", "0 or 1", "a generated point-wise kernel, of whatever cost kind",
+                   [](In in, std::size_t) { return flag(is_generated(in)); }});
   return table;
 }
 

@@ -14,12 +14,13 @@ Kernel cast_kernel(const Tensor& tensor, double bytes_read, double bytes_written
   return cast;
 }
 
-Kernel copy_kernel(const Tensor& tensor, double bytes, Arithmetic arithmetic, std::int64_t repeat) {
+Kernel copy_kernel(const Tensor& tensor, double bytes_read, double bytes_written, Arithmetic arithmetic,
+                   std::int64_t repeat) {
   Kernel copy{.name = concat("copy(", tensor.name, ")"), .kind = CostKind::copy};
   copy.arithmetic = arithmetic;
   copy.repeat = repeat;
-  copy.bytes_in = bytes;
-  copy.bytes_out = bytes;
+  copy.bytes_in = bytes_read;
+  copy.bytes_out = bytes_written;
   return copy;
 }
 

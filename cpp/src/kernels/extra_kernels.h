@@ -13,7 +13,8 @@ namespace latpred {
 [[nodiscard]] Kernel cast_kernel(const Tensor& tensor, double bytes_read, double bytes_written, std::int64_t repeat);
 
 // `tensor`, put in the order that `arithmetic`'s kernel reads.
-[[nodiscard]] Kernel copy_kernel(const Tensor& tensor, double bytes, Arithmetic arithmetic, std::int64_t repeat);
+[[nodiscard]] Kernel copy_kernel(const Tensor& tensor, double bytes_read, double bytes_written, Arithmetic arithmetic,
+                                 std::int64_t repeat);
 
 // The addition of the bias to what a product or convolution made.
 [[nodiscard]] Kernel bias_kernel(const Node& node, const Tensor& result, double bytes, Arithmetic of_product);

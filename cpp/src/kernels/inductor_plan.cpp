@@ -1,7 +1,6 @@
 #include "inductor_plan.h"
 
 #include "inductor_layout.h"
-#include "inlined_nodes.h"
 #include "kind_sets.h"
 #include "latpred/program.h"
 #include "strided_inputs.h"
@@ -23,7 +22,7 @@ InductorPlan::InductorPlan(const Graph& graph, const std::vector<CostKind>& kind
       is_of_pytorch_(is_of_pytorch(graph)),
       moves_channels_last_(runs_channels_last(graph)),
       image_strides_(find_views(graph, moves_channels_last_, Ordering::inductor).strides),
-      written_apart_(inline_nodes(graph, kinds, views, storage)),
+      inlined_(inline_nodes(graph, kinds, views, storage)),
       repeated_(graph, views, kinds) {}
 
 std::vector<TensorId> InductorPlan::misplaced_inputs(NodeId position) const {
@@ -53,7 +52,7 @@ bool InductorPlan::is_long_concatenation(NodeId position) const {
 }
 
 bool InductorPlan::is_apart(NodeId position, TensorId input) const {
-  return written_apart_[views_.base[input]] && has(kMoving, kinds_[position]);
+  return inlined_.written[views_.base[input]] && (has(kMoving, kinds_[position]) || inlined_.carried[position]);
 }
 
 }  // namespace latpred

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "inlined_nodes.h"
 #include "latpred/graph.h"
 #include "latpred/operators.h"
 #include "latpred/storage.h"
@@ -30,7 +31,8 @@ class InductorPlan {
   // Whether the statistics of a norm are a kernel of their own, which reads all that the norm reads: a group is too
   // long for one block of threads, or does not lie in its own order.
   [[nodiscard]] bool reads_twice(NodeId position) const;
-  // Whether `position` puts elements elsewhere and reads what is written instead of an activation: two kernels.
+  // Whether `position` puts elements elsewhere, or is computed where that is done, and reads what is written instead of
+  // an activation: two kernels.
   [[nodiscard]] bool is_apart(NodeId position, TensorId input) const;
   // Whether so many parts are put together that they are copied first.
   [[nodiscard]] bool is_long_concatenation(NodeId position) const;
@@ -45,7 +47,7 @@ class InductorPlan {
   bool is_of_pytorch_;
   bool moves_channels_last_;
   std::vector<Shape> image_strides_;  // [tensors] as images are laid out
-  std::vector<bool> written_apart_;   // [tensors] instead of the activation that reads them
+  InlinedNodes inlined_;
   Repeated repeated_;
 };
 

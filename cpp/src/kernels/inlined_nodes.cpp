@@ -21,11 +21,29 @@ constexpr Kinds kSameShape = kPointwise | of(CostKind::batch_norm);
 
 using NodeIds = std::vector<NodeId>;
 
-bool is_computed_again(const std::vector<CostKind>& kinds, const NodeIds& readers) {
-  const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
-  if (readers.empty() || std::ranges::any_of(readers, is_library)) return false;
-  return readers.size() > 1 || !has(kSameShape, kinds[readers.front()]);
-}
+// Who reads what, and which kernel runs it in the end.
+struct Readers {
+  const Graph& graph;
+  const std::vector<CostKind>& kinds;
+  std::vector<NodeIds> of;      // [tensors]
+  std::vector<bool> is_result;  // [tensors]
+
+  // Whether no kernel over the same elements reads `id`, which could make it too, nor point-wise what comes of it.
+  [[nodiscard]] bool compute_again(TensorId id) const {
+    const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
+    while (!is_result[id] && !of[id].empty() && std::ranges::none_of(of[id], is_library)) {
+      const NodeId reader = of[id].front();
+      if (of[id].size() > 1 || !has(kSameShape, kinds[reader])) return true;
+      id = graph.nodes[reader].outputs[0];
+    }
+    return false;
+  }
+
+  // Whether `node` is point-wise, and made where its readers are.
+  [[nodiscard]] bool carry(NodeId node) const {
+    return has(kSameShape, kinds[node]) && compute_again(graph.nodes[node].outputs[0]);
+  }
+};
 
 // From now on `id`, and what looks at it, lies where `from` does.
 void see_through(TensorId id, TensorId from, ViewInfo& views) {
@@ -49,11 +67,10 @@ void widen(const NodeIds& readers, TensorId id, Storage& storage) {
 
 }  // namespace
 
-std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds, ViewInfo& views,
-                               Storage& storage) {
-  std::vector<bool> written(graph.tensors.size(), false);
+InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds, ViewInfo& views, Storage& storage) {
+  InlinedNodes found{.written = std::vector<bool>(graph.tensors.size(), false),
+                     .carried = std::vector<bool>(graph.nodes.size(), false)};
   std::vector<NodeId> maker(graph.tensors.size(), -1);
-  std::vector<bool> is_result(graph.tensors.size(), false);
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
     for (const TensorId id : node.outputs) {
@@ -64,8 +81,8 @@ std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& 
       see_through(node.outputs[0], node.inputs[0], views);
     }
   }
-  const std::vector<NodeIds> readers = memory_readers(graph, views);
-  for (const TensorId id : graph.outputs) is_result[views.base[id]] = true;
+  Readers readers{graph, kinds, memory_readers(graph, views), std::vector<bool>(graph.tensors.size(), false)};
+  for (const TensorId id : graph.outputs) readers.is_result[views.base[id]] = true;
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
     if (std::ranges::find(kReadTwice, node.op) == kReadTwice.end() || !has_both_ends(node)) continue;
@@ -73,17 +90,18 @@ std::vector<bool> inline_nodes(const Graph& graph, const std::vector<CostKind>& 
     const TensorId from = node.inputs[0];
     const TensorId made = node.outputs[0];
     const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;
-    if (!is_behind_norm || readers[from].size() != 1 || is_result[from] || is_result[made]) continue;
-    if (!is_computed_again(kinds, readers[made])) continue;
+    if (!is_behind_norm || readers.of[from].size() != 1 || readers.is_result[from]) continue;
+    if (!readers.compute_again(made)) continue;
     views.is_view[position] = true;
-    widen(readers[from], from, storage);
+    widen(readers.of[from], from, storage);
     for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
-      if (views.base[id] == made) widen(readers[made], static_cast<TensorId>(id), storage);
+      if (views.base[id] == made) widen(readers.of[made], static_cast<TensorId>(id), storage);
     }
     see_through(made, from, views);
-    written[from] = true;
+    found.written[from] = true;
+    for (const NodeId reader : readers.of[made]) found.carried[reader] = readers.carry(reader);
   }
-  return written;
+  return found;
 }
 
 }  // namespace latpred

@@ -14,17 +14,13 @@
 #include "kind_sets.h"
 #include "latpred/runtime.h"
 #include "latpred/text.h"
+#include "outside_readers.h"
+#include "stored_bytes.h"
 #include "strided_inputs.h"
 #include "strides.h"
 
 namespace latpred {
 namespace {
-
-constexpr double kBitsPerByte = 8;
-
-double stored_bytes(const Graph& graph, const Storage& storage, TensorId id) {
-  return static_cast<double>(graph.tensors[id].num_elements()) * storage.tensor_bits[id] / kBitsPerByte;
-}
 
 bool is_generated(CostKind kind) { return !has(kLibraries, kind); }
 
@@ -45,13 +41,14 @@ class Fuser {
         pass_through(position);
         continue;
       }
-      add_casts(position);
+      const std::vector<TensorId> copied = copied_for(position);
+      add_casts(position, copied);
       if (kinds_[position] == CostKind::attention && runtime_.strided_views &&
           is_composed(graph_, graph_.nodes[position])) {
         add_composed(position);
         continue;
       }
-      add_copies(position);
+      add_copies(position, copied);
       const std::int64_t row = join_row(position);
       add_node(row, position);
       if (plan_ && plan_->reads_twice(position)) add_statistics(position, row);
@@ -90,7 +87,8 @@ class Fuser {
       }
     }
     for (const TensorId id : graph_.outputs) ++num_readers_[id];
-    count_readers_of_memory();
+    bytes_.emplace(graph_, kinds_, result_.views, storage(), plan_.has_value());
+    outside_ = OutsideReaders(graph_, kinds_, result_.views, storage(), plan_ ? plan_->repeated() : Repeated());
   }
 
   // Reshapes that have to copy.
@@ -98,13 +96,6 @@ class Fuser {
     for (std::size_t position = 0; position < kinds_.size(); ++position) {
       if (kinds_[position] == CostKind::view && !result_.views.is_view[position]) kinds_[position] = CostKind::copy;
     }
-  }
-
-  // Views read nothing: who reads a view reads the memory that it looks at.
-  void count_readers_of_memory() {
-    num_outside_.clear();
-    for (const auto& readers : memory_readers(graph_, result_.views)) num_outside_.push_back(std::ssize(readers));
-    for (const TensorId id : graph_.outputs) ++num_outside_[result_.views.base[id]];
   }
 
   // A view hands its producer's row on, so that a chain can be fused through it.
@@ -121,16 +112,14 @@ class Fuser {
     }
   }
 
-  void add_casts(NodeId position) {
+  void add_casts(NodeId position, const std::vector<TensorId>& copied) {
     for (const TensorId id : storage().casts[position]) {
+      const bool is_copied = std::ranges::find(copied, id) != copied.end();
+      if (plan_ && folds_cast(position, id, is_copied)) continue;
       if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
       cast_done_[id] = true;
-      if (runtime_.fuses_shared && folds_cast(position, id)) continue;
-      const Tensor& tensor = graph_.tensors[id];
-      const double written =
-          static_cast<double>(tensor.num_elements()) * bits_after_cast(storage().tensor_bits[id]) / kBitsPerByte;
       result_.rows.push_back(
-          cast_kernel(tensor, stored_bytes(graph_, storage(), id), written, graph_.nodes[position].repeat));
+          cast_kernel(graph_.tensors[id], bytes_->stored(id), bytes_->cast(id), graph_.nodes[position].repeat));
     }
   }
 
@@ -138,10 +127,17 @@ class Fuser {
   [[nodiscard]] bool is_eager() const { return runtime_.strided_views && !runtime_.fuses_shared; }
   [[nodiscard]] bool follows_strides() const { return is_eager() && is_of_pytorch(graph_); }
 
-  void add_copies(NodeId position) {
-    if (!is_of_pytorch(graph_) || !runtime_.strided_views) return;
-    for (const TensorId id : plan_ ? copied_by_generator(position) : copied_by_eager(position)) {
-      result_.rows.push_back(copy_kernel(graph_.tensors[id], bytes_read(position, id), storage().arithmetic[position],
+  // The inputs of `position` that do not lie as its kernel reads them.
+  [[nodiscard]] std::vector<TensorId> copied_for(NodeId position) const {
+    if (!is_of_pytorch(graph_) || !runtime_.strided_views) return {};
+    return plan_ ? copied_by_generator(position) : copied_by_eager(position);
+  }
+
+  void add_copies(NodeId position, const std::vector<TensorId>& copied) {
+    for (const TensorId id : copied) {
+      const double written = bytes_->read(position, id);
+      const double read = plan_ ? bytes_->stored(id) : written;  // a generated copy casts too
+      result_.rows.push_back(copy_kernel(graph_.tensors[id], read, written, storage().arithmetic[position],
                                          graph_.nodes[position].repeat));
     }
   }
@@ -149,7 +145,7 @@ class Fuser {
   [[nodiscard]] std::vector<TensorId> copied_by_eager(NodeId position) const {
     const Node& node = graph_.nodes[position];
     const bool is_narrowed = node.inputs.size() > 1 && node.inputs[1] != kAbsent &&
-                             bits_read(position, node.inputs[1]) != storage().tensor_bits[node.inputs[1]];
+                             bits_read(storage(), position, node.inputs[1]) != storage().tensor_bits[node.inputs[1]];
     return copied_inputs(graph_, node, kinds_[position], result_.views.strides,
                          {.channels_last = inputs_channels_last_, .narrowed = is_narrowed});
   }
@@ -159,7 +155,7 @@ class Fuser {
     std::vector<TensorId> copied = plan_->misplaced_inputs(position);
     std::erase_if(copied, [&](TensorId id) {
       return row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind) &&
-             num_outside_[result_.views.base[id]] == 1;
+             outside_.count(result_.views.base[id]) == 1;
     });
     return copied;
   }
@@ -179,7 +175,7 @@ class Fuser {
   void add_bias(NodeId position) {
     const Node& node = graph_.nodes[position];
     const TensorId id = node.outputs[0];
-    const double bytes = stored_bytes(graph_, storage(), id);
+    const double bytes = bytes_->stored(id);
     result_.rows.push_back(bias_kernel(node, graph_.tensors[id], bytes, storage().arithmetic[position]));
     if (!plan_) return;
     row_of_[id] = producer_row_[id] = std::ssize(result_.rows) - 1;
@@ -189,7 +185,7 @@ class Fuser {
   void add_composed(NodeId position) {
     const Node& node = graph_.nodes[position];
     const ComposedAttention attention =
-        composed_of(graph_, node, result_.views.strides, bits_read(position, node.inputs[0]));
+        composed_of(graph_, node, result_.views.strides, bits_read(storage(), position, node.inputs[0]));
     for (Kernel& row : compose_attention(graph_, position, runtime_, attention)) result_.rows.push_back(std::move(row));
     for (const TensorId id : node.outputs) {
       if (id != kAbsent) producer_row_[id] = static_cast<std::int64_t>(result_.rows.size()) - 1;
@@ -197,23 +193,27 @@ class Fuser {
   }
 
   // A cast is generated into the kernel that makes or reads it, where that is no library's.
-  bool folds_cast(NodeId position, TensorId id) {
+  bool folds_cast(NodeId position, TensorId id, bool is_copied) {
     if (graph_.tensors[id].is_weight()) {
       const std::vector<TensorId>& inputs = graph_.nodes[position].inputs;
       const bool is_bias = inputs.size() > 2 && inputs[2] == id && plan_->generates_bias(position);
       return is_bias || is_generated(kinds_[position]);
     }
     if (row_of_[id] >= 0 && is_generated(result_.rows[row_of_[id]].kind)) {
-      const int bits = storage().tensor_bits[id];
-      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
-      // Nobody else reads the wider one: only the narrow one is written.
-      if (num_readers_[id] == 1 && bits_after_cast(bits) < bits) {
+      if (has(kLibraries, kinds_[position]) && is_narrowed(storage(), position, id) && !is_copied) {
         Kernel& row = result_.rows[row_of_[id]];
-        row.bytes_out = std::max(0.0, row.bytes_out - count * (bits - bits_after_cast(bits)) / kBitsPerByte);
+        row.bytes_out += bytes_->read(position, id);
+        leave_unread(row, result_.views.base[id]);
       }
       return true;
     }
     return is_generated(kinds_[position]);
+  }
+
+  // `row` does not write what nobody outside reads as it is.
+  void leave_unread(Kernel& row, TensorId memory) {
+    if (is_unstored(memory) || !outside_.take_unread(memory)) return;
+    row.bytes_out = std::max(0.0, row.bytes_out - bytes_->stored(memory));
   }
 
   // The row that `position` is fused into, or a new one. Rows run in order, and a node joins one only where everything
@@ -271,9 +271,9 @@ class Fuser {
     double bytes = 0;
     for (const TensorId id : node.inputs) {
       if (id == kAbsent || row_of_[id] < 0 || row_of_[id] == index) continue;
-      const bool is_read_here_alone = num_outside_[result_.views.base[id]] == 1;
+      const bool is_read_here_alone = outside_.count(result_.views.base[id]) == 1;
       if (is_read_here_alone && is_generated(result_.rows[row_of_[id]].kind)) {
-        bytes += stored_bytes(graph_, storage(), id);
+        bytes += bytes_->stored(id);
       }
     }
     return bytes;
@@ -297,7 +297,7 @@ class Fuser {
       if (id == kAbsent) return true;
       const TensorId memory = result_.views.base[id];
       const auto is_of_memory = [&](TensorId input) { return input != kAbsent && result_.views.base[input] == memory; };
-      return num_outside_[memory] == std::count_if(node.inputs.begin(), node.inputs.end(), is_of_memory);
+      return outside_.count(memory) == std::count_if(node.inputs.begin(), node.inputs.end(), is_of_memory);
     };
     if (const auto bias = bias_of_.find(index); bias != bias_of_.end() && !is_read_here(bias->second)) return false;
     const Kernel& row = result_.rows[index];
@@ -329,13 +329,13 @@ class Fuser {
       if (id == kAbsent || graph_.tensors[id].is_weight() || row_of_[id] == index) continue;
       const TensorId memory = result_.views.base[id];
       if (!is_unstored(memory)) {
-        bytes += reads_.note(index, id, bytes_read(position, id));
+        bytes += reads_.note(index, id, bytes_->read(position, id));
         continue;
       }
-      bytes += bytes_read(position, id);
+      bytes += bytes_->read(position, id);
       for (const TensorId source : plan_->repeated().sources(memory)) {
         if (graph_.tensors[source].is_weight() || row_of_[source] == index) continue;
-        const double read = stored_bytes(graph_, storage(), source);
+        const double read = bytes_->stored(source);
         bytes -= read - reads_.note(index, source, read);
       }
     }
@@ -347,32 +347,6 @@ class Fuser {
   }
   [[nodiscard]] bool is_unstored(TensorId id) const { return plan_ && plan_->repeated().is_unstored(id); }
 
-  // Bits of one element as `position` reads it: a cast copy has changed them.
-  [[nodiscard]] int bits_read(NodeId position, TensorId id) const {
-    const std::vector<TensorId>& casts = storage().casts[position];
-    const int bits = storage().tensor_bits[id];
-    if (std::find(casts.begin(), casts.end(), id) == casts.end()) return bits;
-    return bits_after_cast(bits);
-  }
-
-  [[nodiscard]] double bytes_read(NodeId position, TensorId id) const {
-    return static_cast<double>(graph_.tensors[id].num_elements()) * bits_read(position, id) / kBitsPerByte;
-  }
-
-  // The size that the tensors have in memory over the size that the graph gives them: what a precision changes.
-  template <typename Bits>
-  [[nodiscard]] double stored_share(const std::vector<TensorId>& ids, bool weights, Bits bits) const {
-    double declared = 0;
-    double stored = 0;
-    for (const TensorId id : ids) {
-      if (id == kAbsent || graph_.tensors[id].is_weight() != weights) continue;
-      const auto count = static_cast<double>(graph_.tensors[id].num_elements());
-      declared += count * dtype_row(graph_.tensors[id].dtype).size_bits;
-      stored += count * bits(id);
-    }
-    return declared > 0 ? stored / declared : 1.0;
-  }
-
   void add_node(std::int64_t index, NodeId position) {
     const Node& node = graph_.nodes[position];
     Kernel& row = result_.rows[index];
@@ -382,23 +356,21 @@ class Fuser {
     row.macs += node.cost.macs;
     row.flops += node.cost.flops * executed_share(row, node);
 
-    const auto read = [&](TensorId id) { return bits_read(position, id); };
-    const auto written = [&](TensorId id) { return storage().tensor_bits[id]; };
-    double bytes_in = static_cast<double>(node.cost.bytes_in) * stored_share(node.inputs, false, read);
-    double bytes_out = static_cast<double>(node.cost.bytes_out) * stored_share(node.outputs, false, written);
-    if (operator_row(node.op).kind == CostKind::view) {  // it has to copy, what is repeated once; free to the table
-      bytes_out = stored_bytes(graph_, storage(), node.inputs[0]);
-      bytes_in = std::min(bytes_out, stored_bytes(graph_, storage(), result_.views.base[node.inputs[0]]));
-    }
+    auto [bytes_in, bytes_out, weight_bytes] = bytes_->moved(position);
     if (!is_first) {
       // What stays inside the group is neither written nor read again.
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] != index) continue;
-        bytes_in = std::max(0.0, bytes_in - bytes_read(position, id));
+        bytes_in = std::max(0.0, bytes_in - bytes_->read(position, id));
         // What somebody outside reads too is written all the same.
         const TensorId memory = result_.views.base[id];
-        if (--num_outside_[memory] == 0 && !is_unstored(memory)) {
-          row.bytes_out = std::max(0.0, row.bytes_out - stored_bytes(graph_, storage(), memory));
+        outside_.join(memory);
+        leave_unread(row, memory);
+        if (!is_unstored(memory)) continue;
+        for (const TensorId source : plan_->repeated().sources(memory)) {
+          if (row_of_[source] != index) continue;
+          outside_.join_source(source);
+          leave_unread(row, source);
         }
       }
     }
@@ -413,7 +385,7 @@ class Fuser {
     row.bytes_in += bytes_in;
     if (makes_unstored(node)) bytes_out = 0;
     row.bytes_out += bytes_out;
-    row.weight_bytes += static_cast<double>(node.cost.weight_bytes) * stored_share(node.inputs, true, read);
+    row.weight_bytes += weight_bytes;
     for (const TensorId id : node.outputs) {
       if (id == kAbsent) continue;
       row_of_[id] = index;
@@ -427,14 +399,15 @@ class Fuser {
   const Precision& precision_;
   bool inputs_channels_last_;
   std::vector<CostKind> kinds_;
-  std::vector<std::int64_t> row_of_;          // [tensors] the row whose tail this is, seen through views; -1: none
-  std::vector<std::int64_t> producer_row_;    // [tensors] the last row that this depends on; -1: an input
-  std::optional<InductorPlan> plan_;          // of a code generator
+  std::vector<std::int64_t> row_of_;        // [tensors] the row whose tail this is, seen through views; -1: none
+  std::vector<std::int64_t> producer_row_;  // [tensors] the last row that this depends on; -1: an input
+  std::optional<InductorPlan> plan_;        // of a code generator
+  std::optional<StoredBytes> bytes_;
   GeneratedReads reads_;                      // of a code generator
   std::map<std::int64_t, TensorId> bias_of_;  // of a code generator: rows that begin with one, and what they add it to
   std::vector<std::int64_t> absorbed_;        // rows computed in later ones
   std::vector<int> num_readers_;              // [tensors]
-  std::vector<std::ptrdiff_t> num_outside_;   // [tensors] readers of this memory outside the row that makes it
+  OutsideReaders outside_;                    // of the row that makes a tensor's memory
   std::vector<bool> cast_done_;               // [tensors]
   std::vector<bool> channels_last_;           // [tensors] of PyTorch's memory format; empty elsewhere
   Kernels result_;

@@ -1,6 +1,7 @@
 #include "loop_order.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kind_sets.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t kMostReadsOfShared = 4;
 constexpr std::size_t kMostReads = 8;
 constexpr int kUsesOfANorm = 2;  // its statistics', and its own
+// They copy, each axis from the same one.
+constexpr std::array kAlongAxes{OperatorId::pad, OperatorId::roll, OperatorId::flip};
 
 // How far apart in memory neighbours along each axis of `to` are that is computed from `from` by a reshape, at the
 // start of that axis: it may not be the same everywhere.
@@ -49,7 +52,8 @@ bool LoopOrder::is_written(TensorId id, std::size_t num_reads) const {
 std::optional<Shape> LoopOrder::result_strides(const std::vector<Shape>& strides, const Node& node, std::size_t index) {
   const CostKind kind = operator_row(node.op).kind;
   const bool reshapes = kind == CostKind::view;  // that copies
-  if (!has(kPointwise | kNormalising, kind) && !reshapes) return std::nullopt;
+  const bool moves = std::ranges::find(kAlongAxes, node.op) != kAlongAxes.end();
+  if (!has(kPointwise | kNormalising, kind) && !reshapes && !moves) return std::nullopt;
   const TensorId made = node.outputs[index];
   const Shape& shape = graph_.tensors[made].shape;
   std::vector<Read> reads;

@@ -1,6 +1,7 @@
 #include "repeated.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "kind_sets.h"
 #include "strided_inputs.h"
@@ -10,6 +11,12 @@ namespace {
 
 constexpr std::size_t kMostReads = 4;
 constexpr Kinds kRepeated = kPointwise | of(CostKind::batch_norm, CostKind::layer_norm);
+constexpr TensorId kNumStatistics = 2;  // mean and deviation of a layer norm, which no tensor of the graph stands for
+
+// Numbers that no tensor has.
+TensorId statistic(std::size_t position, TensorId which) {
+  return -2 - static_cast<TensorId>(position) * kNumStatistics - which;
+}
 
 }  // namespace
 
@@ -41,8 +48,11 @@ Repeated::Repeated(const Graph& graph, const ViewInfo& views, const std::vector<
       if (reads[memory].empty()) add(memory);
       std::ranges::for_each(reads[memory], add);
     }
+    if (kinds[position] == CostKind::layer_norm) {
+      for (TensorId which = 0; which < kNumStatistics; ++which) add(statistic(position, which));
+    }
     if (is_shared && found.size() > kMostReads) continue;
-    if (is_shared) sources_[made] = found;
+    if (is_shared) std::ranges::copy_if(found, std::back_inserter(sources_[made]), [](TensorId id) { return id >= 0; });
     reads[made] = std::move(found);
   }
 }

@@ -117,6 +117,16 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
 
 int bits_after_cast(int bits) { return bits > kHalfBits ? kHalfBits : kSingleBits; }
 
+int bits_read(const Storage& storage, NodeId position, TensorId id) {
+  const std::vector<TensorId>& casts = storage.casts[position];
+  const int bits = storage.tensor_bits[id];
+  return std::ranges::find(casts, id) == casts.end() ? bits : bits_after_cast(bits);
+}
+
+bool is_narrowed(const Storage& storage, NodeId position, TensorId id) {
+  return bits_read(storage, position, id) < storage.tensor_bits[id];
+}
+
 Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, const Runtime& runtime,
                        const Precision& precision) {
   Storage storage;

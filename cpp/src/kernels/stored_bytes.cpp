@@ -1,0 +1,61 @@
+#include "stored_bytes.h"
+
+#include <algorithm>
+
+#include "kind_sets.h"
+
+namespace latpred {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+}  // namespace
+
+StoredBytes::StoredBytes(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views,
+                         const Storage& storage, bool casts_inside)
+    : graph_(graph), kinds_(kinds), views_(views), storage_(storage), casts_inside_(casts_inside) {}
+
+double StoredBytes::bytes(TensorId id, int bits) const {
+  return static_cast<double>(graph_.tensors[id].num_elements()) * bits / kBitsPerByte;
+}
+
+double StoredBytes::stored(TensorId id) const { return bytes(id, storage_.tensor_bits[id]); }
+
+double StoredBytes::cast(TensorId id) const { return bytes(id, bits_after_cast(storage_.tensor_bits[id])); }
+
+double StoredBytes::read(NodeId position, TensorId id) const { return bytes(id, bits_loaded(position, id)); }
+
+int StoredBytes::bits_loaded(NodeId position, TensorId id) const {
+  const bool is_library = has(kLibraries, kinds_[position]);
+  return casts_inside_ && !is_library ? storage_.tensor_bits[id] : bits_read(storage_, position, id);
+}
+
+// The size that the tensors have in memory over the size that the graph gives them: what a precision changes.
+template <typename Bits>
+double StoredBytes::share(const std::vector<TensorId>& ids, bool weights, Bits bits) const {
+  double declared = 0;
+  double stored = 0;
+  for (const TensorId id : ids) {
+    if (id == kAbsent || graph_.tensors[id].is_weight() != weights) continue;
+    const auto count = static_cast<double>(graph_.tensors[id].num_elements());
+    declared += count * dtype_row(graph_.tensors[id].dtype).size_bits;
+    stored += count * bits(id);
+  }
+  return declared > 0 ? stored / declared : 1.0;
+}
+
+StoredBytes::Moved StoredBytes::moved(NodeId position) const {
+  const Node& node = graph_.nodes[position];
+  const auto loaded = [&](TensorId id) { return bits_loaded(position, id); };
+  const auto written = [&](TensorId id) { return storage_.tensor_bits[id]; };
+  Moved result{.in = static_cast<double>(node.cost.bytes_in) * share(node.inputs, false, loaded),
+               .out = static_cast<double>(node.cost.bytes_out) * share(node.outputs, false, written),
+               .weights = static_cast<double>(node.cost.weight_bytes) * share(node.inputs, true, loaded)};
+  if (operator_row(node.op).kind == CostKind::view) {  // it has to copy, what is repeated once; free to the table
+    result.out = stored(node.inputs[0]);
+    result.in = std::min(result.out, stored(views_.base[node.inputs[0]]));
+  }
+  return result;
+}
+
+}  // namespace latpred
