@@ -186,7 +186,8 @@ def runtimes_page() -> str:
         + markdown_table(["runtime", "measured versions"], ([name, ", ".join(names)] for name, names in versions))
         + "\n## Precisions\n\n"
         + markdown_table(["precision", "what it is"], ([row.name, row.description] for row in latpred.precisions()))
-        + "\n## Predictors\n\nThe first is the one that answers when none is named.\n\n"
+        + '\n## Predictors\n\nWhere none is named the first answers; on `device="cpu"` it is `roofline`, or `lilou` '
+        + "under openvino.\n\n"
         + markdown_table(["predictor", "what it is"], ([row.name, row.description] for row in latpred.predictors()))
     )
 

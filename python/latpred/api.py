@@ -100,12 +100,13 @@ def predict(
     batch: items in the call; None: its own for a Graph, else 1.
     device: a name or alias in devices(), or "cpu": this machine, which is measured when it is asked for first.
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
-    runtime: a name in runtimes(); None: the device's default. precision: a name in precisions().
+    runtime: a name in runtimes(); None: "eager". precision: a name in precisions().
     runtime_version: a measured one of it, as "torch 2.4" of eager and compiled; None: not said, which answers by the
         newest measured one with a wider interval.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
-    predictor: a name in predictors(), or the checkpoint of train(); None: the best that covers the case.
+    predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual", for "cpu" "roofline",
+        under openvino "lilou".
     calibration: what calibrate() made of your own timings: itself, its .json file, or its name.
     mig_rule: "memory" (the smallest profile that holds the upper end of the memory interval) or "dippm".
     strict: refuse what lies outside of what was measured.

@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
     group = parser.add_argument_group("what was timed")
     group.add_argument("--device", metavar="NAME", help="see latpred devices")
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
-    group.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: the device's)")
+    group.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: eager)")
     group.add_argument("--precision", default="default", metavar="NAME", help="see latpred predict --help")
     group.add_argument(
         "--input-on", default="device", metavar="PLACE", help="where the input lay: device, pinned, pageable"

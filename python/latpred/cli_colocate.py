@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--alone-ms", type=float, nargs="+", metavar="MS", help="measured latencies without neighbours")
     parser.add_argument("--batch", type=count, nargs="+", metavar="N", help="of each, or one for all (default 1)")
     parser.add_argument("--input", metavar="SIZES", help="sizes of one item where networks leave them open: 3,224,224")
-    parser.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: the device's)")
+    parser.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: eager)")
     parser.add_argument("--precision", default="default", metavar="NAME", help="see latpred predict --help")
     add_json_option(parser)
     parser.set_defaults(command=_colocate)

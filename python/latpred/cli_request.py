@@ -32,7 +32,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--device", default="A100", metavar="NAME", help="see latpred devices (default A100)")
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
     runtimes = ", ".join(row.name for row in api.runtimes())
-    group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: the device's)")
+    group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: eager)")
     group.add_argument(
         "--runtime-version", metavar="NAME", help='a measured one of it, as "torch 2.4" of eager (default: not said)'
     )
@@ -46,7 +46,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--predictor",
         metavar="NAME",
-        help=f"{predictors}, or the file of a trained one (default: the best that covers the case)",
+        help=f"{predictors}, or the file of a trained one (default: the first; on cpu roofline, under openvino lilou)",
     )
     group.add_argument("--calibration", metavar="FILE", help="your own timings: a file or name of latpred calibrate")
     group.add_argument("--mig-rule", default="memory", metavar="RULE", help="memory or dippm")

@@ -25,7 +25,9 @@ def add_commands(commands: Any) -> None:
     train.add_argument("--out", required=True, metavar="FILE", help="the checkpoint to write")
     train.add_argument("--epochs", type=count, metavar="N", help="passes over the nets (default: the predictor's own)")
     train.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds give equal numbers (default 0)")
-    train.add_argument("--anew", action="store_true", help="start anew where an earlier training could be gone on with")
+    train.add_argument(
+        "--anew", action="store_true", help="start anew even where an earlier training could be continued"
+    )
     train.add_argument("--quiet", action="store_true", help="show no progress")
     train.set_defaults(command=_train)
 

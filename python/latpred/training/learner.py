@@ -164,7 +164,7 @@ TRAINABLE: tuple[TrainableRow, ...] = (
     ),
     TrainableRow(
         "cache_roofline",
-        "time per layer and weight bytes over a bandwidth that hangs on the size of the net",
+        "time per layer and weight bytes over a bandwidth that depends on the size of the net",
         _cache_roofline,
         epochs=1,
         hyper_parameters=_fixed(),
