@@ -119,6 +119,31 @@ TEST(InductorPlan, NormsOfTensorsInAnotherOrderReadTwice) {
   EXPECT_EQ(count(kernels, ".statistics"), 1U);
 }
 
+// silu(w1 x) * (w2 x), as language models gate their layers
+TEST(InductorPlan, AnActivationWaitsForTheLibraryWhoseResultItGates) {
+  GraphMaker make;
+  const Shape size{kBatch, 16, 64};
+  const TensorId x = make.input(size);
+  const auto layer = [&](TensorId from) { return make.node(OperatorId::linear, {from, make.weight({64, 64})}, size); };
+  const TensorId gate = make.node(OperatorId::silu, {layer(x)}, size);
+  const Kernels kernels = run(make.build({layer(make.node(OperatorId::mul, {gate, layer(x)}, size))}));
+  EXPECT_EQ(count(kernels, "silu"), 1U);
+  const auto row = std::ranges::find(kernels.rows, CostKind::unary, &Kernel::kind);
+  ASSERT_NE(row, kernels.rows.end());
+  EXPECT_EQ(row->members.size(), 2U);
+  EXPECT_DOUBLE_EQ(row->bytes_in, 2 * row->bytes_out);
+  EXPECT_EQ(row + 2, kernels.rows.end());  // behind the second layer
+}
+
+TEST(InductorPlan, ALongConcatenationOfWhatIsWrittenToItsPlaceIsNoKernel) {
+  GraphMaker make;
+  const Shape part{kBatch, 4, 8, 8};
+  std::vector<TensorId> parts;
+  for (int i = 0; i < 9; ++i) parts.push_back(make.node(OperatorId::exp, {make.input(part)}, part));
+  const TensorId all = make.node(OperatorId::concat, parts, {kBatch, 36, 8, 8}, {{"axis", std::int64_t{1}}});
+  EXPECT_EQ(run(make.build({all})).rows.size(), 9U);
+}
+
 TEST(InductorPlan, AGeneratedKernelSaysThatItConcatenates) {
   GraphMaker make;
   const Shape both{kBatch, 64, 8, 8};

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph_maker.h"
 #include "latpred/kernel.h"
 
@@ -73,6 +75,22 @@ TEST(OutsideReaders, WhatOthersAreComputedFromAgainIsWritten) {
                                {{"kernel_shape", Shape{1, 1}}, {"strides", Shape{1, 1}}});
   const Kernels kernels = fuse(make.build({y}), "compiled", "amp");
   EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, 4 * kPixels + kMeans);
+}
+
+// What a library made is in memory: both its readers add the bias themselves, and neither writes the sum.
+TEST(OutsideReaders, ABiasThatTwoKernelsAddIsWrittenByNone) {
+  GraphMaker make;
+  const Shape tokens{kBatch, 4, 4, 64};
+  const TensorId x = make.input(tokens);
+  const TensorId y = make.node(OperatorId::linear, {x, make.weight({64, 64}), make.weight({64})}, tokens);
+  const TensorId sum = make.node(OperatorId::add, {make.input(tokens), y}, tokens);
+  const TensorId norm = make.node(OperatorId::layer_norm, {sum, make.weight({64}), make.weight({64})}, tokens);
+  const TensorId next = make.node(OperatorId::linear, {norm, make.weight({64, 64})}, tokens);
+  const Kernels kernels = fuse(make.build({make.node(OperatorId::add, {y, next}, tokens)}), "compiled", "amp");
+  const auto row = std::ranges::find(kernels.rows, CostKind::layer_norm, &Kernel::kind);
+  ASSERT_NE(row, kernels.rows.end());
+  EXPECT_DOUBLE_EQ(row->bytes_in, (2 + 4) * kElements);
+  EXPECT_DOUBLE_EQ(row->bytes_out, 2 * kElements);
 }
 
 }  // namespace

@@ -64,6 +64,15 @@ TEST(Repeated, ANormIsWrittenUnlessItHasNoWeights) {
   EXPECT_DOUBLE_EQ(bytes_of_norm(false), kBytes);
 }
 
+TEST(Repeated, OneReaderThatReadsTwiceSharesWithNobody) {
+  GraphMaker make;
+  TensorId sum = make.input(kTokens);
+  for (int i = 0; i < 5; ++i) sum = make.node(OperatorId::add, {sum, make.input(kTokens)}, kTokens);
+  const Kernels kernels = fuse(make.build({make.node(OperatorId::mul, {sum, sum}, kTokens)}), "compiled", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, kBytes);
+}
+
 TEST(Repeated, EagerWritesEverySum) {
   const Kernels kernels = residual(3, "eager");
   for (const Kernel* row : norms(kernels)) EXPECT_DOUBLE_EQ(row->bytes_in, kBytes);

@@ -50,5 +50,20 @@ TEST(StoredBytes, ALibraryLoadsTheCopy) {
   EXPECT_DOUBLE_EQ(net.bytes(true).moved(0).weights, 2 * 64 * 64);
 }
 
+TEST(StoredBytes, WhatIsReadTwiceOrRepeatedIsLoadedOnce) {
+  GraphMaker make;
+  const TensorId x = make.input(kTokens);
+  const TensorId gate = make.input({kBatch, 1, 64});
+  const TensorId expanded = make.node(OperatorId::expand, {gate}, kTokens);
+  const TensorId square = make.node(OperatorId::mul, {x, x}, kTokens);
+  const Graph graph = make.build({make.node(OperatorId::mul, {square, expanded}, kTokens)});
+  for (const std::string_view runtime : {"eager", "compiled"}) {
+    double bytes_in = 0;
+    for (const Kernel& row : fuse(graph, runtime, "fp32").rows) bytes_in += row.bytes_in;
+    const double between = runtime == "eager" ? 4 * kElements : 0;
+    EXPECT_DOUBLE_EQ(bytes_in, 4 * kElements + between + 4.0 * kBatch * 64) << runtime;
+  }
+}
+
 }  // namespace
 }  // namespace latpred::testing

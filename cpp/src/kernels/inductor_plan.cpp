@@ -41,10 +41,9 @@ bool InductorPlan::adds_bias(NodeId position) const {
 
 bool InductorPlan::reads_twice(NodeId position) const {
   const CostKind kind = kinds_[position];
-  if (!has(kNormalising, kind) || node(position).inputs.empty()) return false;
-  if (kind == CostKind::group_norm) return true;
+  if (!has(kNormalising, kind) || node(position).inputs.empty() || node(position).inputs[0] == kAbsent) return false;
   const TensorId input = node(position).inputs[0];
-  return input != kAbsent && !is_row_major(graph_.tensors[input].shape, image_strides_[input]);
+  return kind == CostKind::group_norm || !is_row_major(graph_.tensors[input].shape, image_strides_[input]);
 }
 
 bool InductorPlan::is_long_concatenation(NodeId position) const {

@@ -31,9 +31,10 @@ struct Readers {
   // Whether no kernel over the same elements reads `id`, which could make it too, nor point-wise what comes of it.
   [[nodiscard]] bool compute_again(TensorId id) const {
     const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
-    while (!is_result[id] && !of[id].empty() && std::ranges::none_of(of[id], is_library)) {
+    while (id != kAbsent && !is_result[id] && !of[id].empty() && std::ranges::none_of(of[id], is_library)) {
       const NodeId reader = of[id].front();
-      if (of[id].size() > 1 || !has(kSameShape, kinds[reader])) return true;
+      if (has_several(of[id]) || !has(kSameShape, kinds[reader])) return true;
+      if (graph.nodes[reader].outputs.empty()) return false;
       id = graph.nodes[reader].outputs[0];
     }
     return false;
@@ -41,7 +42,8 @@ struct Readers {
 
   // Whether `node` is point-wise, and made where its readers are.
   [[nodiscard]] bool carry(NodeId node) const {
-    return has(kSameShape, kinds[node]) && compute_again(graph.nodes[node].outputs[0]);
+    const std::vector<TensorId>& made = graph.nodes[node].outputs;
+    return has(kSameShape, kinds[node]) && !made.empty() && compute_again(made[0]);
   }
 };
 
@@ -90,7 +92,7 @@ InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds
     const TensorId from = node.inputs[0];
     const TensorId made = node.outputs[0];
     const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;
-    if (!is_behind_norm || readers.of[from].size() != 1 || readers.is_result[from]) continue;
+    if (!is_behind_norm || has_several(readers.of[from]) || readers.is_result[from]) continue;
     if (!readers.compute_again(made)) continue;
     views.is_view[position] = true;
     widen(readers.of[from], from, storage);

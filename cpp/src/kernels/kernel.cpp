@@ -116,7 +116,8 @@ class Fuser {
     for (const TensorId id : storage().casts[position]) {
       const bool is_copied = std::ranges::find(copied, id) != copied.end();
       if (plan_ && folds_cast(position, id, is_copied)) continue;
-      if (cast_done_[id]) continue;  // autocast keeps the copy of a weight; an activation's is rarely asked for twice
+      // Autocast keeps the copy of a weight; what a code generator casts twice it casts in one kernel.
+      if (cast_done_[id] && (plan_ || graph_.tensors[id].is_weight())) continue;
       cast_done_[id] = true;
       result_.rows.push_back(
           cast_kernel(graph_.tensors[id], bytes_->stored(id), bytes_->cast(id), graph_.nodes[position].repeat));
@@ -234,6 +235,10 @@ class Fuser {
           kind = *fused;
         }
       }
+      if (best >= 0 && plan_ && !inputs_are_ready(node, best) && has(kInlined, result_.rows[best].kind) &&
+          is_read_by_alone(node, best)) {
+        best = move_to_end(best);
+      }
       if (best >= 0 && inputs_are_ready(node, best)) {
         if (runtime_.fuses_shared) absorb_producers(position, best);
         result_.rows[best].kind = kind;
@@ -250,6 +255,22 @@ class Fuser {
                     row);
     result_.rows.push_back(std::move(row));
     return static_cast<std::int64_t>(result_.rows.size()) - 1;
+  }
+
+  // An activation that is multiplied by what a library makes after it is computed where that is done.
+  std::int64_t move_to_end(std::int64_t row) {
+    const std::int64_t end = std::ssize(result_.rows);
+    result_.rows.push_back(result_.rows[row]);
+    result_.rows[row].members.clear();
+    reads_.merge(row, end);
+    std::ranges::replace(row_of_, row, end);
+    std::ranges::replace(producer_row_, row, end);
+    if (auto bias = bias_of_.extract(row)) {
+      bias.key() = end;
+      bias_of_.insert(std::move(bias));
+    }
+    absorbed_.push_back(row);
+    return end;
   }
 
   // Rows run in order: a node may join row `row` only if nothing that it reads is made by a later one.
@@ -313,24 +334,26 @@ class Fuser {
     absorbed_.push_back(from);
   }
 
-  // Rows that make nothing but what their readers compute again.
+  // Rows that make nothing but what their readers compute again, and concatenations of what was written to its place.
   void drop_repeated() {
     const auto is_repeated = [&](NodeId member) { return makes_unstored(graph_.nodes[member]); };
     for (std::int64_t row = 0; row < std::ssize(result_.rows); ++row) {
       const Kernel& kernel = result_.rows[row];
-      if (!kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated)) absorbed_.push_back(row);
+      const bool is_in_place = ends_in_long_concatenation(kernel) && kernel.bytes_in == 0 && kernel.bytes_out == 0;
+      const bool is_unmade = !kernel.members.empty() && std::ranges::all_of(kernel.members, is_repeated);
+      if (is_in_place || is_unmade) absorbed_.push_back(row);
     }
   }
 
   // Bytes of its inputs that `position` need not read for row `index`, which has them; less what it reads instead.
   double loaded_already(std::int64_t index, NodeId position) {
     double bytes = 0;
-    for (const TensorId id : graph_.nodes[position].inputs) {
-      if (id == kAbsent || graph_.tensors[id].is_weight() || row_of_[id] == index) continue;
+    for_each_distinct(graph_.nodes[position].inputs, [&](TensorId id) {
+      if (graph_.tensors[id].is_weight() || row_of_[id] == index) return;
       const TensorId memory = result_.views.base[id];
       if (!is_unstored(memory)) {
         bytes += reads_.note(index, id, bytes_->read(position, id));
-        continue;
+        return;
       }
       bytes += bytes_->read(position, id);
       for (const TensorId source : plan_->repeated().sources(memory)) {
@@ -338,7 +361,7 @@ class Fuser {
         const double read = bytes_->stored(source);
         bytes -= read - reads_.note(index, source, read);
       }
-    }
+    });
     return bytes;
   }
 
@@ -359,9 +382,13 @@ class Fuser {
     auto [bytes_in, bytes_out, weight_bytes] = bytes_->moved(position);
     if (!is_first) {
       // What stays inside the group is neither written nor read again.
+      double inside = 0;
+      for_each_distinct(node.inputs, [&](TensorId id) {
+        if (row_of_[id] == index) inside += bytes_->read(position, id);
+      });
+      bytes_in = std::max(0.0, bytes_in - inside);
       for (const TensorId id : node.inputs) {
         if (id == kAbsent || row_of_[id] != index) continue;
-        bytes_in = std::max(0.0, bytes_in - bytes_->read(position, id));
         // What somebody outside reads too is written all the same.
         const TensorId memory = result_.views.base[id];
         outside_.join(memory);

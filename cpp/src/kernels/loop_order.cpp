@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kind_sets.h"
+#include "stored_bytes.h"
 #include "strides.h"
 
 namespace latpred {
@@ -39,9 +40,7 @@ LoopOrder::LoopOrder(const Graph& graph)
     : graph_(graph), reads_(graph.tensors.size()), num_users_(graph.tensors.size()) {
   for (const Node& node : graph.nodes) {
     const bool normalises = has(kNormalising, operator_row(node.op).kind);
-    for (const TensorId id : node.inputs) {
-      if (id != kAbsent) num_users_[id] += normalises ? kUsesOfANorm : 1;
-    }
+    for_each_distinct(node.inputs, [&](TensorId id) { num_users_[id] += normalises ? kUsesOfANorm : 1; });
   }
 }
 

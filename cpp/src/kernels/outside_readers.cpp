@@ -6,9 +6,14 @@ namespace latpred {
 
 OutsideReaders::OutsideReaders(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views,
                                const Storage& storage, const Repeated& repeated)
-    : all_(graph.tensors.size(), 0), wide_(graph.tensors.size(), 0) {
+    : all_(graph.tensors.size(), 0), wide_(graph.tensors.size(), 0), by_library_(graph.tensors.size(), false) {
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     if (views.is_view[position]) continue;
+    if (has(kLibraries, kinds[position])) {
+      for (const TensorId id : graph.nodes[position].outputs) {
+        if (id != kAbsent) by_library_[id] = true;
+      }
+    }
     for (const TensorId id : graph.nodes[position].inputs) {
       if (id == kAbsent) continue;
       const TensorId memory = views.base[id];
@@ -16,7 +21,9 @@ OutsideReaders::OutsideReaders(const Graph& graph, const std::vector<CostKind>& 
       // A generated kernel casts what it reads itself.
       if (!has(kLibraries, kinds[position]) || !is_narrowed(storage, position, id)) ++wide_[memory];
       if (!repeated.is_unstored(memory)) continue;
-      for (const TensorId source : repeated.sources(memory)) ++wide_[source];
+      for (const TensorId source : repeated.sources(memory)) {
+        if (!by_library_[source]) ++wide_[source];
+      }
     }
   }
   for (const TensorId id : graph.outputs) {
@@ -28,6 +35,10 @@ OutsideReaders::OutsideReaders(const Graph& graph, const std::vector<CostKind>& 
 void OutsideReaders::join(TensorId memory) {
   --all_[memory];
   --wide_[memory];
+}
+
+void OutsideReaders::join_source(TensorId memory) {
+  if (!by_library_[memory]) --wide_[memory];
 }
 
 bool OutsideReaders::take_unread(TensorId memory) {

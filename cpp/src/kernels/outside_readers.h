@@ -21,17 +21,18 @@ class OutsideReaders {
 
   // How many read `memory`, the caller's result among them.
   [[nodiscard]] std::ptrdiff_t count(TensorId memory) const { return all_[memory]; }
-  // One fewer: a generated one, computed where `memory` is made.
+  // One fewer: it is computed where `memory` is made.
   void join(TensorId memory);
   // The same of one that reads `memory` in place of what is computed from it.
-  void join_source(TensorId memory) { --wide_[memory]; }
+  void join_source(TensorId memory);
   // Whether all who are left are libraries that read a narrower copy, so that it need not be written as it is; true
   // once.
   [[nodiscard]] bool take_unread(TensorId memory);
 
  private:
   std::vector<std::ptrdiff_t> all_;   // [tensors]
-  std::vector<std::ptrdiff_t> wide_;  // [tensors] those that read it as it is, and those that read it in place
+  std::vector<std::ptrdiff_t> wide_;  // [tensors] those that read it as it is, or in place of what comes of it
+  std::vector<bool> by_library_;      // [tensors] stored by a library: a generated kernel adds nothing but a bias to it
 };
 
 }  // namespace latpred

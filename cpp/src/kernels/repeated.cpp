@@ -9,13 +9,18 @@
 namespace latpred {
 namespace {
 
-constexpr std::size_t kMostReads = 4;
+// realize_reads_threshold and realize_acc_reads_threshold of torch/_inductor/config.py.
+constexpr std::size_t kMostReadsOfShared = 4;
+constexpr std::size_t kMostReads = 8;
 constexpr Kinds kRepeated = kPointwise | of(CostKind::batch_norm, CostKind::layer_norm);
-constexpr TensorId kNumStatistics = 2;  // mean and deviation of a layer norm, which no tensor of the graph stands for
+constexpr TensorId kMostStatistics = 2;
+
+// Of a norm: its deviation, and the mean that root mean squares leave out. No tensor of the graph stands for them.
+TensorId num_statistics(const Node& node) { return node.op == OperatorId::rms_norm ? 1 : kMostStatistics; }
 
 // Numbers that no tensor has.
 TensorId statistic(std::size_t position, TensorId which) {
-  return -2 - static_cast<TensorId>(position) * kNumStatistics - which;
+  return -2 - static_cast<TensorId>(position) * kMostStatistics - which;
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ Repeated::Repeated(const Graph& graph, const ViewInfo& views, const std::vector<
     if (views.is_view[position] || node.outputs.empty() || node.outputs[0] == kAbsent) continue;
     const TensorId made = node.outputs[0];
     if (is_result[made] || std::ranges::any_of(readers[made], is_library)) continue;
-    const bool is_shared = readers[made].size() > 1;
+    const bool is_shared = has_several(readers[made]);
     if (traces_bias_apart(graph, node, kinds[position])) {
       repeats_bias_[position] = is_shared;
       reads[made] = {made, node.inputs[2]};
@@ -49,9 +54,9 @@ Repeated::Repeated(const Graph& graph, const ViewInfo& views, const std::vector<
       std::ranges::for_each(reads[memory], add);
     }
     if (kinds[position] == CostKind::layer_norm) {
-      for (TensorId which = 0; which < kNumStatistics; ++which) add(statistic(position, which));
+      for (TensorId which = 0; which < num_statistics(node); ++which) add(statistic(position, which));
     }
-    if (is_shared && found.size() > kMostReads) continue;
+    if (found.size() > (is_shared ? kMostReadsOfShared : kMostReads)) continue;
     if (is_shared) std::ranges::copy_if(found, std::back_inserter(sources_[made]), [](TensorId id) { return id >= 0; });
     reads[made] = std::move(found);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "latpred/graph.h"
@@ -8,6 +9,14 @@
 #include "latpred/views.h"
 
 namespace latpred {
+
+// Each of `ids` once, without absent ones.
+template <typename Visit>
+void for_each_distinct(const std::vector<TensorId>& ids, Visit visit) {
+  for (auto id = ids.begin(); id != ids.end(); ++id) {
+    if (*id != kAbsent && std::find(ids.begin(), id, *id) == id) visit(*id);
+  }
+}
 
 // Bytes of a graph's tensors as a precision stores them. All that it is made of must outlive it.
 class StoredBytes {
@@ -27,7 +36,7 @@ class StoredBytes {
   [[nodiscard]] double stored(TensorId id) const;
   // Of the copy that autocast makes.
   [[nodiscard]] double cast(TensorId id) const;
-  // As the node at `position` loads it.
+  // As the node at `position` loads it: once, what is repeated there.
   [[nodiscard]] double read(NodeId position, TensorId id) const;
   [[nodiscard]] Moved moved(NodeId position) const;
 

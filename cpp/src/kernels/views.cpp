@@ -215,4 +215,8 @@ std::vector<std::vector<NodeId>> memory_readers(const Graph& graph, const ViewIn
   return readers;
 }
 
+bool has_several(const std::vector<NodeId>& readers) {
+  return std::ranges::any_of(readers, [&](NodeId reader) { return reader != readers.front(); });
+}
+
 }  // namespace latpred
