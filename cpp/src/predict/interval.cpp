@@ -167,7 +167,7 @@ std::string_view measured_version(const Evidence& evidence, std::string_view run
 Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {
   Coverage result;
   result.device_measured = contains(evidence.devices, input.device.name);
-  result.whole_device = input.partition.name.empty();
+  result.whole_device = input.partition.sm_share >= 1 && input.partition.bandwidth_share >= 1;
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
   // "default" names no arithmetic of its own: the kinds below say which were measured.
   result.precision_measured =
@@ -200,9 +200,13 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     conformal = kNormal80 * calibration->log_sd;
     log_bias = 0;  // the scale holds it
   } else {
-    const double typical = known ? terms.known_device : terms.unknown_device;
     const std::optional<double> lone = lone_operator_width(evidence, input);
-    conformal = lone ? *lone : typical * relative_width(evidence, input, known);
+    const auto width = [&](bool as_known) {
+      return (as_known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, as_known);
+    };
+    conformal = lone ? *lone : width(known);
+    // Nothing is better known of a part than of the whole device.
+    if (coverage.device_measured && !known && !lone) conformal = std::max(conformal, width(true));
     conformal = std::max(conformal, kNormal80 * kSmallestSpread);
     if (!known) variance += terms.device_sd * terms.device_sd;
     if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;

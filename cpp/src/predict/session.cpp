@@ -170,6 +170,10 @@ void refuse_outside_evidence(const Prediction& prediction) {
                                           "; without strict=True they are costed as memory traffic"),
                                    {.op = prediction.unknown_operators.front()});
   }
+  if (prediction.latency_provenance == "modelled") {
+    throw InvalidArgumentError(concat("strict: predictor '", prediction.predictor, "' was fitted on nothing: ",
+                                      join(prediction.coverage, "; "), "; leave out strict=True or the predictor"));
+  }
   if (prediction.latency_provenance == "extrapolated") {
     throw InvalidArgumentError(
         concat("strict: outside what the predictor was fitted on: ", join(prediction.coverage, "; "),
