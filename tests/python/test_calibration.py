@@ -12,10 +12,11 @@ from example_networks import REPOSITORY, RESNET50, small_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from latpred import Calibration, InvalidArgumentError
-from latpred.calibration import fit, load_calibration
+from latpred.calibration import fit, levels, load_calibration
 from latpred.calibration.probes import NETWORKS, probe_graph
 
 GOLDEN = REPOSITORY / "tests" / "golden" / "calibration.json"
+GOLDEN_RECORD = json.loads(GOLDEN.read_text())["records"][0]
 A100 = "A100-SXM4-40GB"
 DEFAULT = latpred.predictors()[0].name
 LARGE = 512  # a batch at which no network waits for its host
@@ -165,6 +166,49 @@ def test_one_wild_timing_among_five_hardly_matters(position, wild):
     assert "outlier" in repr(calibration.rows)
 
 
+def off_by(*factors):
+    """Rows of ResNet50 at batches that take so many times what is predicted."""
+    return [
+        (graph, batch, factor * latpred.predict(graph=graph, device="A100").latency_s)
+        for batch, factor in factors
+        for graph in [latpred.load(RESNET50, batch=batch)]
+    ]
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.4, 0.6, 1.5, 8])
+@pytest.mark.parametrize("batch", [1, 8, 32, 128])
+def test_one_timing_is_followed_however_far_it_is(batch, factor):
+    rows = off_by((batch, factor))
+    calibration = latpred.calibrate(rows, device="A100")
+    without_record = dataclasses.replace(calibration, records=())
+    answer = latpred.predict(RESNET50, batch=batch, device="A100", calibration=without_record)
+    assert answer.latency_s == pytest.approx(rows[0][2], rel=0.06)
+
+
+def test_an_outlier_among_three_timings_of_one_network_is_left_out():
+    calibration = latpred.calibrate(off_by((32, 1.2), (64, 1.2), (128, 12)), device="A100")
+    assert [record.is_outlier for record in calibration.records] == [False, False, True]
+    assert "1 of 3 timings are farther off" in calibration.reason
+    timed, near = (
+        latpred.predict(RESNET50, batch=batch, device="A100", calibration=calibration).latency_s for batch in (64, 65)
+    )
+    assert near == pytest.approx(timed * 65 / 64, rel=0.05)
+
+
+def test_timings_that_contradict_each_other_widen_the_interval():
+    rows = off_by((512, 1.2), (1024, 2.4))
+    calibration = latpred.calibrate(rows, device="A100")
+    low, high = latpred.predict(RESNET50, batch=513, device="A100", calibration=calibration).intervals["latency_ms"]
+    assert low < rows[0][2] * 1e3 < rows[1][2] * 1e3 / 2 < high
+    assert "2 of 2 timings are farther off" in calibration.reason
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1 / 30, 30, 1e3])
+def test_timings_of_another_unit_are_refused(factor):
+    with pytest.raises(InvalidArgumentError, match=r"'resnet50\.onnx' at batch 32 .*seconds.* or milliseconds"):
+        latpred.calibrate(off_by((32, factor)), device="A100")
+
+
 def test_the_jacobian_is_that_of_the_prediction():
     """What the fit changes is what the compiled part applies."""
     graph = probe_graph("timm:mobilenetv2_100@224", 8)
@@ -177,12 +221,12 @@ def test_the_jacobian_is_that_of_the_prediction():
     for _ in range(5):
         parameters = random.normal(0, 0.3, fit.NUM_PARAMETERS)
         every = fit.Level("all", tuple(range(fit.NUM_PARAMETERS)))
-        choice = fit.Choice(every, fit.Fitted(parameters, np.ones(1)), None, {}, "")
+        choice = levels.Choice(every, fit.Fitted(parameters, np.ones(1)), np.zeros(1), None, {}, "")
         golden = load_calibration(GOLDEN)
         changed = {
-            "scale": fit.factor_of(choice, fit.SCALE),
-            "host_scale": fit.factor_of(choice, fit.HOST),
-            "kind_factors": fit.kind_factors_of(choice),
+            "scale": levels.factor_of(choice, fit.SCALE),
+            "host_scale": levels.factor_of(choice, fit.HOST),
+            "kind_factors": levels.kind_factors_of(choice),
             "predictor": DEFAULT,
             "checkpoint": latpred.calibration.checkpoint_digest(DEFAULT),
             "records": (),
@@ -374,7 +418,11 @@ def test_repeated_timings_are_one_with_a_spread():
             [{"path": RESNET50, "batch": 1, "seconds": 1, "spread": "2 %"}],
             "spread must be a positive number, got '2 %'",
         ),
-        ([(RESNET50, 1.5, 1)], "batch must be an integer >= 1, got 1.5"),
+        ([(RESNET50, 1.5, 1)], "batch must be an integer from 1 to 2147483647, got 1.5"),
+        ([{"path": RESNET50, "batch": "1e40", "seconds": 1}], "row 1: batch must be an integer from 1 to"),
+        ([{"path": 5, "batch": 1, "seconds": 1}], "row 1: path must be that of a file or one of the probes, got 5"),
+        ([{"path": "\ud800", "batch": 1, "seconds": 1}], "row 1: .*surrogates"),
+        ([(RESNET50, 1, 10**400)], "seconds must be a positive number"),
         ([(RESNET50, 1, 1), ("missing.onnx", 1, 1)], "row 2: .*missing.onnx"),
         ([("timm:resnet51@224", 1, 1)], "did you mean 'timm:resnet50@224'"),
         ("timings.txt", "timings are read from .csv, .json, .jsonl, .parquet"),
@@ -433,6 +481,10 @@ def test_the_golden_file_is_read():
         ({"records": [{"network": "x"}]}, "record 0: field 'graph_hash' is missing"),
         ({"error_after": {"mean": 1.0}}, "error_after: field 'median' is missing"),
         ({"log_sd": None}, "field 'log_sd' must be"),
+        ({"scale": 10**400}, "field 'scale' must be at most"),
+        ({"kind_factors": {"conv": 10**400}}, "the factor of 'conv' must be at most"),
+        ({"records": [{**GOLDEN_RECORD, "batch": 10**30}]}, "record 0: field 'batch' must be at most"),
+        ({"name": "\ud800"}, "is no JSON: .*surrogates"),
     ],
 )
 def test_damaged_files_are_refused(change, message, tmp_path):
@@ -443,9 +495,12 @@ def test_damaged_files_are_refused(change, message, tmp_path):
 
 
 def test_what_is_no_file_is_refused(tmp_path):
-    (tmp_path / "text.json").write_text("{")
-    with pytest.raises(InvalidArgumentError, match="is no JSON"):
-        load_calibration(tmp_path / "text.json")
+    for text in ("{", "[" * 100_000):
+        (tmp_path / "text.json").write_text(text)
+        with pytest.raises(InvalidArgumentError, match="is no JSON"):
+            load_calibration(tmp_path / "text.json")
+        with pytest.raises(InvalidArgumentError, match="is no json file"):
+            latpred.calibrate(tmp_path / "text.json", device="A100")
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         load_calibration(tmp_path / "missing.json")
     with pytest.raises(InvalidArgumentError, match="calibration must be a Calibration"):

@@ -1,6 +1,7 @@
 """Which networks to time, and how they are timed."""
 
 import math
+import time
 import types
 
 import latpred
@@ -172,6 +173,11 @@ def test_amp_is_autocast(fast):
         timing.measure_module(linear, (8,), 4, timing.Clock("cpu", lambda: None), "fp16")
 
 
+def _slow_seconds():
+    """So that a layer's microseconds are as long as a network's call."""
+    return 1e5 * time.perf_counter()
+
+
 @pytest.fixture
 def gpu(monkeypatch, fast):
     """A machine with a T4 whose every network is one small layer."""
@@ -182,7 +188,7 @@ def gpu(monkeypatch, fast):
         return torch.nn.Flatten()
 
     monkeypatch.setitem(__import__("sys").modules, "timm", types.SimpleNamespace(create_model=create_model))
-    monkeypatch.setattr(timing, "cuda_clock", lambda: timing.Clock("cpu", lambda: None))
+    monkeypatch.setattr(timing, "cuda_clock", lambda: timing.Clock("cpu", lambda: None, _slow_seconds))
     monkeypatch.setattr(timing, "cuda_device_name", lambda: "Tesla T4")
 
 

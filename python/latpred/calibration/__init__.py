@@ -217,6 +217,7 @@ _RECORD_COLUMNS: list[Column[CalibrationRecord]] = [
 # Reading.
 
 _TEXT, _OPTIONAL_TEXT = (str,), (str, type(None))
+_LARGEST_INTEGER = 2**63 - 1
 _NUMBER, _OPTIONAL_NUMBER = (int, float), (int, float, type(None))
 _ERROR_FIELDS: dict[str, tuple[type, ...]] = {"mean": _NUMBER, "median": _NUMBER}
 _RECORD_FIELDS: dict[str, tuple[type, ...]] = {
@@ -268,7 +269,14 @@ def _checked(value: Any, fields: Mapping[str, tuple[type, ...]], where: str) -> 
         if not isinstance(found, types) or isinstance(found, bool):
             expected = " or ".join("null" if kind is type(None) else kind.__name__ for kind in types)
             raise InvalidArgumentError(f"{where}: field '{name}' must be {expected}, got {found!r}")
+        _check_size(found, f"{where}: field '{name}'")
     return value
+
+
+def _check_size(value: Any, where: str) -> None:
+    """JSON's integers have no end, those of the compiled part do."""
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise InvalidArgumentError(f"{where} must be at most {_LARGEST_INTEGER}, got an integer of more digits")
 
 
 def _error_from(value: Any, where: str) -> CalibrationError:
@@ -288,6 +296,7 @@ def from_dict(value: Any, where: str = "calibration") -> Calibration:
     for kind, factor in fields["kind_factors"].items():
         if not isinstance(factor, _NUMBER) or isinstance(factor, bool):
             raise InvalidArgumentError(f"{where}: the factor of '{kind}' must be a number, got {factor!r}")
+        _check_size(factor, f"{where}: the factor of '{kind}'")
     for kind in fields["timed_kinds"]:
         if not isinstance(kind, str):
             raise InvalidArgumentError(f"{where}: timed_kinds must be names of kinds, got {kind!r}")
@@ -320,9 +329,10 @@ def load_calibration(path: str | os.PathLike[str]) -> Calibration:
     where = f"calibration '{os.fspath(path)}'"
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
+        json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
     except OSError as error:
         raise InvalidArgumentError(f"{where} cannot be read: {error.strerror}", path=os.fspath(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArgumentError(f"{where} is no JSON: {error}", path=os.fspath(path)) from error
     return from_dict(value, where)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,23 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred.calibration import Calibration, CalibrationRecord, check_name, checkpoint_digest
-from latpred.calibration.fit import (
-    HOST,
-    NUM_PARAMETERS,
-    SCALE,
-    check_design,
-    choose,
-    design_of,
-    error_of,
-    factor_of,
-    kind_factors_of,
-    log_sd_left,
-)
-from latpred.calibration.rows import read_timings
-from latpred.errors import LatpredError
+from latpred.calibration.fit import HOST, NUM_PARAMETERS, SCALE, Array, check_design, design_of
+from latpred.calibration.levels import choose, error_of, factor_of, kind_factors_of, log_sd_left
+from latpred.calibration.rows import Timing, read_timings
+from latpred.errors import InvalidArgumentError, LatpredError
 
 if TYPE_CHECKING:
     from latpred._core import Graph, PredictRequest, Session
+
+_NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its standard deviation
+# Beyond this factor timings are of another unit, call or device: no host or cooling makes as much.
+_LARGEST_FACTOR = 20.0
 
 
 def make(
@@ -44,10 +39,13 @@ def make(
     design = design_of(graphs, request, session)
     check_design(design, [timing.network for timing in timings])
     log_measured = np.log([timing.latency_s for timing in timings])
-    choice = choose(design, log_measured, [_network_of(graph) for graph in graphs])
     log_before = design.log_s(np.zeros(NUM_PARAMETERS))
+    _check_units(timings, log_measured - log_before, answer.device)
     evidence = session.evidence(answer.predictor)
     is_known = answer.device in evidence.devices and not answer.partition
+    known_sd = evidence.terms.known_device / _NORMAL_80
+    own_sd = known_sd if is_known else evidence.terms.unknown_device / _NORMAL_80
+    choice = choose(design, log_measured, [_network_of(graph) for graph in graphs], own_sd)
     after = choice.log_left_out
     return Calibration(
         name=check_name(name) if name is not None else _name_from(rows_or_path, answer.device, answer.partition),
@@ -64,7 +62,7 @@ def make(
         host_scale=factor_of(choice, HOST),
         kind_factors=kind_factors_of(choice),
         timed_kinds=tuple(sorted(design.kinds)),
-        log_sd=log_sd_left(choice, log_measured, evidence.terms.known_device, evidence.terms.unknown_device, is_known),
+        log_sd=log_sd_left(choice, log_measured, own_sd, known_sd),
         error_before=error_of(log_before, log_measured),
         error_after=None if after is None else error_of(after, log_measured),
         tried=choice.tried,
@@ -82,6 +80,20 @@ def make(
             )
             for index, timing in enumerate(timings)
         ),
+    )
+
+
+def _check_units(timings: list[Timing], log_ratios: Array, device: str) -> None:
+    """Refuses timings that as a whole are of something else; one among many is left to the fit."""
+    if abs(float(np.median(log_ratios))) <= math.log(_LARGEST_FACTOR):
+        return
+    index = int(np.argmax(np.abs(log_ratios)))
+    timing, ratio = timings[index], math.exp(float(log_ratios[index]))
+    raise InvalidArgumentError(
+        f"'{timing.network}' at batch {timing.graph.batch} is given as {timing.latency_s:.4g} s, {ratio:.3g} times "
+        f"what is predicted on {device}, and half of the timings are as far off; expected is a factor of up to "
+        f"{_LARGEST_FACTOR:g} either way. Are they in seconds (column 'seconds') or milliseconds ('latency_ms'), of "
+        "one call on the whole batch, on this device?"
     )
 
 

@@ -24,6 +24,7 @@ _FORMS = (
     "a mapping with one of graph, path, model; batch; one of seconds, latency_s, latency_ms; and, where they apply, "
     "input and spread; or a tuple (network, batch, seconds) or (network, batch, input, seconds)"
 )
+_LARGEST_BATCH = 2**31 - 1  # more items than any device holds
 PROBE_PREFIX = "timm:"  # of a path that names one of the networks in probes.py
 
 
@@ -49,7 +50,7 @@ def read_timings(rows_or_path: Any) -> list[Timing]:
     for position, row in enumerate(rows, 1):
         try:
             timings.append(_timing(row, load))
-        except LatpredError as error:
+        except (LatpredError, UnicodeError) as error:  # the latter: a path with half of a surrogate pair
             raise InvalidArgumentError(f"{where}, row {position}: {error}") from error
     if not timings:
         raise InvalidArgumentError(f"{where}: no timing in it; calibrate() needs at least one")
@@ -105,7 +106,7 @@ def _read_file(path: Path) -> list[Any]:
         return reader(path)
     except OSError as error:
         raise InvalidArgumentError(f"'{path}' cannot be read: {error.strerror}", path=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         if isinstance(error, LatpredError):
             raise
         raise InvalidArgumentError(f"'{path}' is no {path.suffix[1:]} file: {error}", path=str(path)) from error
@@ -138,7 +139,7 @@ def _one_of(row: dict[str, Any], names: Iterable[str]) -> str:
 def _positive(name: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (math.isfinite(number) and number > 0) or isinstance(value, bool):
         raise InvalidArgumentError(f"{name} must be a positive number, got {value!r}")
@@ -147,8 +148,8 @@ def _positive(name: str, value: Any) -> float:
 
 def _batch(value: Any) -> int:
     number = _positive("batch", value)  # text in a CSV, a float in a frame with empty cells
-    if number != int(number):
-        raise InvalidArgumentError(f"batch must be an integer >= 1, got {value!r}")
+    if number != int(number) or number > _LARGEST_BATCH:
+        raise InvalidArgumentError(f"batch must be an integer from 1 to {_LARGEST_BATCH}, got {value!r}")
     return int(number)
 
 
@@ -198,6 +199,8 @@ class _Loader:
             from latpred.calibration.probes import probe_graph
 
             return probe_graph(network, batch)
+        if not isinstance(network, (str, os.PathLike)):
+            raise InvalidArgumentError(f"path must be that of a file or one of the probes, got {network!r}")
         path = Path(network) if self._folder is None else self._folder / network
         key = (path, repr(input))
         if key not in self._known:
