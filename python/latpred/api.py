@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from latpred import _core, record
 from latpred._core import Graph
 from latpred.calibration import Calibration
 from latpred.calibration import find as find_calibration
-from latpred.errors import InvalidArgumentError, MissingDependencyError, ModelFileError, UnsupportedOperatorError
+from latpred.errors import (
+    InvalidArgumentError,
+    LatpredError,
+    MissingDependencyError,
+    ModelFileError,
+    UnsupportedOperatorError,
+)
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
+from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST
 from latpred.inputs import Inputs, parse_inputs
 from latpred.prediction import Prediction, PredictionTable
@@ -178,8 +186,11 @@ def predict_many(
     batches: None: its own for a Graph, else 1. num_threads: None: one for each core.
     The other arguments are those of predict() and hold for all.
     """
-    if isinstance(graphs_or_paths, (str, os.PathLike, Graph)):
-        raise InvalidArgumentError("predict_many() takes a list of graphs or paths; for one network use predict()")
+    if isinstance(graphs_or_paths, (str, os.PathLike, Graph)) or not isinstance(graphs_or_paths, Iterable):
+        raise InvalidArgumentError(
+            f"predict_many() takes a list of graphs or paths, got {type(graphs_or_paths).__name__}; "
+            "for one network use predict()"
+        )
     wanted_batches = None if batches is None else _as_list("batches", batches, int)
     if wanted_batches is not None:
         wanted_batches = [_check_batch(batch, "batches") for batch in wanted_batches]
@@ -202,47 +213,106 @@ def predict_many(
     ]
     networks = [_find_graph_network(words["predictor"]) for words in asked]
     trained = None if any(networks) else _find_trained(predictor)
-    requests = [make_request(**words) for words in asked]
+    asking = [_Asking(words, make_request(**words), network) for words, network in zip(asked, networks, strict=True)]
     threads = 0 if num_threads is None else _check_count("num_threads", num_threads)
 
     check_flag("allow_pickle", allow_pickle)
 
-    def at_batches(item: Any) -> list[Graph]:
-        if isinstance(item, Graph):
-            _refuse_with_graph(framework=framework, input=input)
-            sizes = [item.batch] if wanted_batches is None else wanted_batches
-            return [item if size == item.batch else item.with_batch(size) for size in sizes]
-        if not isinstance(item, (str, os.PathLike)):
-            _refuse_with_model(framework)
-            return [_load_model(item, size, input, is_swept=True) for size in wanted_batches or [1]]
-        opened = _Opened(item, framework, input, allow_pickle)
-        return [opened.at(size) for size in wanted_batches or [1]]
+    items = list(graphs_or_paths)
 
-    graphs = [graph for group in _map_threads(at_batches, list(graphs_or_paths), threads) for graph in group]
+    def at_batches(place: int) -> list[Graph]:
+        item, name = items[place], _network_name(items, place)
+        with _naming(name):
+            at = _reader(item, framework, input, allow_pickle)
+        graphs = []
+        for size in wanted_batches or [item.batch if isinstance(item, Graph) else 1]:
+            with _naming(name, size):
+                graphs.append(at(size))
+        return graphs
+
+    groups = _map_threads(at_batches, list(range(len(items))), threads)
+    try:
+        answers = _answers([graph for group in groups for graph in group], asking, trained, used, threads)
+    except LatpredError:
+        # The workers do not say whose failure it was: each is asked again by itself, until one fails.
+        for place, group in enumerate(groups):
+            for graph in group:
+                for one in asking:
+                    with _naming(_network_name(items, place), graph.batch, one.words["device"]):
+                        _answers([graph], [one], trained, used, 1)
+        raise
+    record.add_predictions(answers)
+    return PredictionTable(answers)
+
+
+class _Asking(NamedTuple):
+    """What is asked about every network on one device."""
+
+    words: dict[str, Any]  # the arguments of make_request
+    request: _core.PredictRequest
+    network: GraphNetworkAnswers | None  # what answers, where it is no predictor of the compiled part
+
+
+def _answers(
+    graphs: list[Graph], asking: list[_Asking], trained: Trained | None, used: Calibration | None, threads: int
+) -> list[Prediction]:
+    """For every graph on every device, in that order."""
     answering = session()
-    if any(networks):
-        by_device = [
-            (network or _by_table)(graphs, words, answering) for network, words in zip(networks, asked, strict=True)
-        ]
-        return _recorded([answers[place] for place in range(len(graphs)) for answers in by_device])
-    pairs = [(graph, request) for graph in graphs for request in requests]
+    if any(one.network for one in asking):
+        by_device = [(one.network or _by_table)(graphs, one.words, answering) for one in asking]
+        return [answers[place] for place in range(len(graphs)) for answers in by_device]
     if trained is None:
+        requests = [one.request for one in asking]
+        pairs = [(graph, request) for graph in graphs for request in requests]
         answers = answering.predict_many(graphs, requests, threads)
     else:
-        given_by_device = [_trained_requests(trained, graphs, words) for words in asked]
+        given_by_device = [_trained_requests(trained, graphs, one.words) for one in asking]
         pairs = [(graph, given[place]) for place, graph in enumerate(graphs) for given in given_by_device]
         answers = [answering.predict(graph, request) for graph, request in pairs]
-    return _recorded(
-        [
-            Prediction(answer, graph, request, answering, used)
-            for answer, (graph, request) in zip(answers, pairs, strict=True)
-        ]
-    )
+    return [
+        Prediction(answer, graph, request, answering, used)
+        for answer, (graph, request) in zip(answers, pairs, strict=True)
+    ]
 
 
-def _recorded(predictions: list[Prediction]) -> PredictionTable:
-    record.add_predictions(predictions)
-    return PredictionTable(predictions)
+def _reader(item: Any, framework: str | None, input: Inputs, allow_pickle: bool) -> Callable[[int], Graph]:
+    """What makes the Graph of one of many networks at a batch."""
+    if isinstance(item, Graph):
+        _refuse_with_graph(framework=framework, input=input)
+        return lambda size: item if size == item.batch else item.with_batch(size)
+    if isinstance(item, (str, os.PathLike)):
+        return _Opened(item, framework, input, allow_pickle).at
+    _refuse_with_model(framework)
+    return lambda size: _load_model(item, size, input, is_swept=True)
+
+
+def _network_name(items: list[Any], place: int) -> str:
+    """Which of many networks it is, and its file or kind."""
+    item = items[place]
+    if isinstance(item, Graph):
+        name = item.source.path or graph_name(item)
+    else:
+        name = os.fsdecode(item) if isinstance(item, (str, os.PathLike)) else type(item).__name__
+    return f"network {place + 1} of {len(items)}, '{name}'"
+
+
+@contextmanager
+def _naming(network: str, batch: int | None = None, device: str | None = None) -> Iterator[None]:
+    """Errors from within say which of many networks they are about; those about a file do so already."""
+    try:
+        yield
+    except LatpredError as error:
+        if error.path is not None:
+            raise
+        at_batch = "" if batch is None else f", batch {batch}"
+        on_device = "" if device is None else f", device '{device}'"
+        raise type(error)(
+            f"{network}{at_batch}{on_device}: {error}",
+            offset=error.offset,
+            node=error.node,
+            operator=error.operator,
+            valid=error.valid,
+        ) from error
 
 
 def calibrate(

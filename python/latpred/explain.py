@@ -43,7 +43,7 @@ class Alternative:
     throughput_per_s: float | None
     memory_mb: float | None
     energy_j: float | None
-    note: str | None  # the provenance of the latency, or why it is refused
+    note: str | None  # the provenance of the latency and whether the calibration is left out, or why it is refused
 
 
 def time_by_kind(prediction: Prediction) -> Table[KindShare]:
@@ -93,7 +93,8 @@ def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
 
 
 def alternatives(prediction: Prediction) -> Table[Alternative]:
-    """The answer at other precisions, runtimes and batches."""
+    """The answer at other precisions, runtimes and batches. A calibration is left out where it was made for another
+    precision or runtime; a row of what was asked without it is then what such rows compare to."""
     from latpred.api import runtimes
 
     graph = prediction.graph
@@ -113,6 +114,8 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
         for batch in (graph.batch // 2, graph.batch * 2, graph.batch * 4)
         if batch >= 1
     ]
+    if any(_leaves_calibration(prediction, change) for _, change in changes):
+        changes.insert(1, ("as asked, uncalibrated", {"calibration": None}))
     rows = [_alternative(prediction, words, change) for words, change in changes]
     columns: list[Column[Alternative]] = [
         text_column("change"),
@@ -125,18 +128,33 @@ def alternatives(prediction: Prediction) -> Table[Alternative]:
     return Table(rows, columns, what="change")
 
 
+def _leaves_calibration(prediction: Prediction, changes: dict[str, Any]) -> bool:
+    """Whether the prediction's calibration says nothing about it with `changes`."""
+    used = prediction.calibration
+    if used is None:
+        return False
+    of_precision = "precision" in changes and used.precision is not None
+    of_runtime = "runtime" in changes and used.runtime is not None
+    return of_precision or of_runtime or "calibration" in changes
+
+
 def _alternative(prediction: Prediction, words: str, changes: dict[str, Any]) -> Alternative:
     from latpred.api import predict
 
+    is_uncalibrated = _leaves_calibration(prediction, changes)
+    if is_uncalibrated:
+        # Without it another predictor might answer than the one that it corrects.
+        changes = changes | {"calibration": None, "predictor": prediction.predictor}
     try:
         other = predict(graph=prediction.graph, **changed(prediction.asked(), changes))
     except LatpredError as error:
         return Alternative(words, None, None, None, None, f"refused: {error}")
+    how = other.provenance["latency_ms"]
     return Alternative(
         words,
         other.latency_ms,
         other.throughput_per_s,
         other.memory_mb,
         other.energy_j,
-        other.provenance["latency_ms"],
+        f"{how}, without your timings" if is_uncalibrated else how,
     )

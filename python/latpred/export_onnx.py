@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
+from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.optional import need
 
@@ -49,8 +50,18 @@ _SIZES = ("shape", "repeats", "allowzero", "may_hold_batch")
 
 def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Writes the file; needs the package onnx (the extra latpred[onnx])."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgumentError(f"path must be the name of the .onnx file to write, got {path!r}")
     onnx = need("onnx", "onnx", "to_onnx()")
-    onnx.save(_Writer(graph, onnx).model(), os.fspath(path))
+    model = _Writer(graph, onnx).model()
+    try:
+        onnx.save(model, os.fspath(path))
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"network '{graph_name(graph)}' cannot be written to '{path}': {error.strerror}; name a file in a folder "
+            "that exists and may be written to",
+            path=os.fspath(path),
+        ) from error
 
 
 class _Writer:

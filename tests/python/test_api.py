@@ -4,8 +4,10 @@ import sys
 import latpred
 import numpy as np
 import pytest
-from example_networks import RESNET50, small_network
+from example_networks import REPOSITORY, RESNET50, small_network
 from latpred import InvalidArgumentError
+
+FIXTURES = REPOSITORY / "tests" / "fixtures"
 
 
 def test_load_and_predict_agree_on_the_network():
@@ -202,6 +204,41 @@ def test_predict_many_names_the_file_that_fails(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("bad", "arguments", "error", "message"),
+    [
+        ("keras/recurrent.keras", {}, InvalidArgumentError, r"recurrent\.keras', batch 1: the sizes of input 'tokens'"),
+        ("tflite/text.tflite", {"batches": [1, 8]}, latpred.ShapeError, r"text\.tflite', batch 8: input 'tokens'"),
+        (
+            "tflite/flex.tflite",
+            {"strict": True, "devices": ["A100", "T4"]},
+            latpred.UnsupportedOperatorError,
+            r"flex\.tflite', batch 1, device 'A100': strict: no table knows flex::MatrixInverse",
+        ),
+        (
+            "tflite/text.tflite",
+            {"framework": "nonsense"},
+            InvalidArgumentError,
+            "network 1 of 3, '.*': framework= says",
+        ),
+    ],
+)
+def test_predict_many_names_the_network_that_fails(bad, arguments, error, message):
+    graph = latpred.load(RESNET50)
+    with pytest.raises(error, match=message) as caught:
+        latpred.predict_many([graph, FIXTURES / bad, graph], **arguments)
+    number = 1 if "framework" in arguments else 2
+    assert str(caught.value).startswith(f"network {number} of 3, '")
+    assert vars(caught.value) == vars(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(("predictor", "precision"), [(None, "bf16"), ("roofline", "bf16"), ("pmgns", "default")])
+def test_predict_many_names_the_device_that_fails(predictor, precision):
+    graphs = [small_network(batch=3), RESNET50]
+    with pytest.raises(InvalidArgumentError, match=r"^network 1 of 2, 'graph', batch 3, device 'T4': "):
+        latpred.predict_many(graphs, devices=["A100", "T4"], predictor=predictor, precision=precision)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"devices": []}, "devices is empty"),
@@ -217,8 +254,9 @@ def test_predict_many_checks_its_arguments(arguments, message):
 
 
 def test_one_network_is_no_list():
-    with pytest.raises(InvalidArgumentError, match="for one network use predict"):
-        latpred.predict_many(str(RESNET50))
+    for network, kind in ((str(RESNET50), "str"), (5, "int"), (None, "NoneType")):
+        with pytest.raises(InvalidArgumentError, match=f"got {kind}; for one network use predict"):
+            latpred.predict_many(network)
 
 
 def test_tables_list_what_the_arguments_take():

@@ -51,3 +51,48 @@ def test_a_refused_change_says_why():
     assert refused.latency_ms is None
     assert refused.note.startswith("refused: ")
     assert "bf16" in refused.note
+
+
+@pytest.fixture(scope="module")
+def timings():
+    """Of two networks, half as long again as predicted."""
+    graphs = [latpred.load(RESNET50, batch=64), small_network(batch=4096, channels=256)]
+    asked = {"device": "RTX 4090", "precision": "amp"}
+    return [(graph, graph.batch, 1.5 * latpred.predict(graph=graph, **asked).latency_s) for graph in graphs]
+
+
+def test_a_calibration_is_left_out_where_it_was_made_for_something_else(timings):
+    graph, asked = latpred.load(RESNET50, batch=32), {"device": "RTX 4090", "precision": "amp"}
+    calibration = latpred.calibrate(timings, **asked)
+    prediction = latpred.predict(graph=graph, **asked, calibration=calibration)
+    rows = {row.change: row for row in explain.alternatives(prediction)}
+    for change, changed in (
+        ("as asked, uncalibrated", {}),
+        ("precision fp16", {"precision": "fp16"}),
+        ("runtime compiled", {"runtime": "compiled"}),
+    ):
+        assert rows[change].latency_ms == latpred.predict(graph=graph, **(asked | changed)).latency_ms
+        assert rows[change].note.endswith("ed, without your timings")
+    assert list(rows)[:2] == ["as asked", "as asked, uncalibrated"]
+    assert rows["as asked"].latency_ms == prediction.latency_ms > 1.2 * rows["as asked, uncalibrated"].latency_ms
+    double = latpred.predict(graph=graph.with_batch(64), **asked, calibration=calibration)
+    assert rows["batch 64"].latency_ms == double.latency_ms
+    for change in ("as asked", "batch 16", "batch 64", "batch 128"):
+        assert "without" not in rows[change].note
+    assert not [row for row in rows.values() if "was made for" in row.note]
+
+
+def test_a_calibration_of_any_precision_stays(timings):
+    calibration = latpred.calibrate(timings, device="RTX 4090", precision=None)
+    asked = {"graph": latpred.load(RESNET50, batch=32), "device": "RTX 4090", "calibration": calibration}
+    rows = {row.change: row for row in explain.alternatives(latpred.predict(**asked, precision="amp"))}
+    assert rows["precision fp16"].latency_ms == latpred.predict(**asked, precision="fp16").latency_ms
+    assert "without" not in rows["precision fp16"].note
+    assert rows["runtime compiled"].note.endswith("without your timings")
+
+
+def test_without_its_calibration_the_same_predictor_answers(timings):
+    calibration = latpred.calibrate(timings, device="RTX 4090", precision="amp", predictor="roofline")
+    asked = {"graph": latpred.load(RESNET50, batch=32), "device": "RTX 4090", "precision": "amp"}
+    rows = explain.alternatives(latpred.predict(**asked, calibration=calibration))
+    assert rows[1].latency_ms == latpred.predict(**asked, predictor="roofline").latency_ms

@@ -3,8 +3,8 @@ from pathlib import Path
 import latpred
 import numpy as np
 import pytest
-from example_networks import small_network
-from latpred import MissingDependencyError
+from example_networks import RESNET50, small_network
+from latpred import InvalidArgumentError, MissingDependencyError
 
 onnx = pytest.importorskip("onnx")
 
@@ -89,3 +89,16 @@ def test_without_onnx_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "latpred\[onnx\]"'):
         small_network().to_onnx(tmp_path / "x.onnx")
+
+
+def test_a_file_that_cannot_be_written_is_told(run, tmp_path):
+    missing = tmp_path / "missing" / "x.onnx"
+    for path, why in ((missing, "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(InvalidArgumentError, match=f"network 'graph' cannot be written to '{path}': {why}; name a"):
+            small_network().to_onnx(path)
+    with pytest.raises(InvalidArgumentError, match=r"path must be the name of the \.onnx file to write, got 5"):
+        small_network().to_onnx(5)
+    code, out, err = run("inspect", RESNET50, "--onnx", missing)
+    assert (code, out) == (2, "")
+    assert err.startswith("latpred: error: network 'resnet50.onnx' cannot be written")
+    assert err.count("\n") == 1

@@ -13,9 +13,14 @@ pytest.importorskip("scipy")
 
 
 @pytest.fixture(scope="module")
-def samples():
-    """A tenth of the shipped table."""
-    return measurements.lower(measurements.load().iloc[::10].reset_index(drop=True))
+def table():
+    """A tenth of the shipped one."""
+    return measurements.load().iloc[::10].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def samples(table):
+    return measurements.lower(table)
 
 
 def test_selecting_keeps_kernels_with_their_samples(samples):
@@ -87,6 +92,13 @@ def test_weighted_quantile_gives_groups_the_same_say():
     weights = evaluate.equal_weights(groups)
     assert evaluate.weighted_quantile(values, weights, 0.4) == 0.0
     assert evaluate.weighted_quantile(values, weights, 0.6) == 1.0
+
+
+def test_batches_are_those_of_whole_networks(table, samples):
+    manifest = checkpoint.make_manifest("roofline", roofline.Roofline(), table, samples, {}, [], is_fitted=False)
+    # Accel-NASBench's networks ran at 512, single operators at up to millions of rows.
+    assert samples.batch.max() > 10_000
+    assert (manifest["evidence"]["smallest_batch"], manifest["evidence"]["largest_batch"]) == (512, 512)
 
 
 def test_checkpoint_layout_is_safetensors(tmp_path):

@@ -121,7 +121,12 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     path = tmp_path / "kernel_residual.safetensors"
     intervals = conformal.Intervals(ship.kept_terms()).manifest()
     arrays = fitted.arrays() | {kernel_residual.SIGNATURES: situation.measured_networks(table)}
-    checkpoint.write(path, kernel_residual.make_manifest(fitted, table, intervals), arrays)
+    manifest = kernel_residual.make_manifest(fitted, table, intervals)
+    evidence = manifest["evidence"]
+    # Accel-NASBench's networks ran at 512, single operators at up to millions of rows.
+    assert table.rows.batch.max() > 10_000
+    assert (evidence["smallest_batch"], evidence["largest_batch"]) == (512, 512)
+    checkpoint.write(path, manifest, arrays)
     expected = fitted.predict(table, with_floors=False)
     np.testing.assert_allclose(kernel_residual.load(path).predict(table, with_floors=False), expected, rtol=1e-9)
     loaded = _core.load_predictor("kernel_residual", str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Fit, Fitted, Term, interval_terms
 from latpred.fitting.measurements import ARITHMETICS, KINDS, SEED, Samples, load, lower
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
 SHARE_THAT_TEACHES = 0.02
+OPERATOR_RECIPES = "op:"
 
-__all__ = ["make_manifest", "read", "run", "write"]
+__all__ = ["make_manifest", "measured_batches", "read", "run", "write"]
 
 
 def write(path: Path, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -42,11 +46,24 @@ def _rows_by_kind(samples: Samples) -> dict[str, dict[str, int]]:
     }
 
 
+def measured_batches(rows: pd.DataFrame) -> dict[str, int]:
+    """The range of whole networks: a single operator's "batch" is a number of rows or elements."""
+    batches = rows.batch[~rows.recipe.str.startswith(OPERATOR_RECIPES)]
+    return {"smallest_batch": int(batches.min()), "largest_batch": int(batches.max())}
+
+
 def make_manifest(
-    predictor: str, fitted: Fitted, samples: Samples, terms: dict[str, Term], sources: list[str], is_fitted: bool
+    predictor: str,
+    fitted: Fitted,
+    table: pd.DataFrame,
+    samples: Samples,
+    terms: dict[str, Term],
+    sources: list[str],
+    is_fitted: bool,
 ) -> dict[str, Any]:
-    """Everything that the predictor's answers can be judged by."""
-    training = samples.select(~samples.is_left_out & samples.is_clear)
+    """Everything that the predictor's answers can be judged by; `samples` are the rows of `table`, lowered."""
+    is_training = ~samples.is_left_out & samples.is_clear
+    training = samples.select(is_training)
     test = samples.select(samples.is_left_out & samples.is_clear)
     errors = {"all": test} | {family: test.select(test.family == family) for family in np.unique(test.family)}
     return {
@@ -58,8 +75,7 @@ def make_manifest(
             "devices": sorted(set(training.device)),
             "runtimes": sorted(set(training.runtime)),
             "precisions": sorted(set(training.precision)),
-            "smallest_batch": int(training.batch.min()),
-            "largest_batch": int(training.batch.max()),
+            **measured_batches(table[is_training]),
             "rows": _rows_by_kind(training),
         },
         "interval_terms": {name: {"value": term.value, "source": term.source} for name, term in terms.items()},
@@ -83,7 +99,8 @@ def run(predictor: str, fit: Fit, is_fitted: bool = True) -> None:
     fitted = fit(samples.select(~samples.is_left_out))
     terms = interval_terms(fit, samples)
     sources = sorted(f"{source} ({licence})" for source, licence in set(zip(table.source, table.licence, strict=True)))
-    write(arguments.out, make_manifest(predictor, fitted, samples, terms, sources, is_fitted), fitted.arrays())
+    manifest = make_manifest(predictor, fitted, table, samples, terms, sources, is_fitted)
+    write(arguments.out, manifest, fitted.arrays())
     for name, term in terms.items():
         print(f"{name:15} {term.value:7.3f}  {term.source}")
     test = samples.select(samples.is_left_out & samples.is_clear)

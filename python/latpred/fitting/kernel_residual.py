@@ -41,7 +41,7 @@ NETWORK_WEIGHT = 1.0
 OPERATOR_WEIGHT = 0.02
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
-OPERATOR_RECIPES = "op:"
+OPERATOR_RECIPES = checkpoint.OPERATOR_RECIPES
 # A call shows what its host takes where the roofline of its kernels takes less than this share of it (19 of 20 networks
 # of timm take twice that and more), or the runtime's time for its launches more than that. Elsewhere the host would be
 # fitted to what the kernels leave over.
@@ -403,8 +403,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
             "versions": versions.told_apart(clear.rows),
             "device_versions": versions.by_device(clear.rows),
             "precisions": sorted(set(clear.rows.precision)),
-            "smallest_batch": int(clear.rows.batch.min()),
-            "largest_batch": int(clear.rows.batch.max()),
+            **checkpoint.measured_batches(clear.rows),
             "rows": _rows_by_kind(clear),
             "families": situation.measured_families(clear.rows),
         },
