@@ -140,6 +140,20 @@ TEST(Interval, TermsAddInQuadrature) {
   EXPECT_NEAR(half_width(measured(), network(), waiting), std::hypot(0.1, kNormal80 * 0.35 * std::sqrt(0.5)), 1e-12);
 }
 
+TEST(Interval, NothingIsBetterKnownOfAPartThanOfTheWholeDevice) {
+  Evidence evidence = measured();
+  evidence.terms.known_device = 0.4;
+  EXPECT_NEAR(half_width(evidence, network("A100", "2g.10gb"), two_milliseconds()), std::hypot(0.4, kNormal80 * 0.15),
+              1e-12);
+  EXPECT_NEAR(half_width(evidence, network("V100"), two_milliseconds()), std::hypot(0.2, kNormal80 * 0.15), 1e-12);
+}
+
+TEST(Interval, AllOfADeviceIsTheDevice) {
+  EXPECT_EQ(coverage(measured(), network("A100", "100%").input()).provenance, "fitted");
+  EXPECT_DOUBLE_EQ(half_width(measured(), network("A100", "100%"), two_milliseconds()), 0.1);
+  EXPECT_EQ(coverage(measured(), network("A100", "7g.40gb").input()).provenance, "extrapolated");  // 98 of 108 SMs
+}
+
 TEST(Interval, ABiasShiftsTheIntervalButThePointStaysInside) {
   Evidence evidence = measured();
   evidence.terms.log_bias = 0.3;

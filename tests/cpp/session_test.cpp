@@ -83,6 +83,10 @@ TEST(Session, PhysicsAnswersForAMachineThatWasMeasured) {
   // What fits where reads are ten times as fast takes a tenth of the time.
   request.host_reads = {{1e9, 10e6, 10e6}, {1e10, 1e6, 1e6}};
   EXPECT_NEAR(session.predict(graph, request).latency_s, answer.latency_s / 10, 1e-3 * answer.latency_s);
+
+  request.strict = true;
+  EXPECT_NE(message_of<InvalidArgumentError>([&] { (void)session.predict(graph, request); }).find("fitted on nothing"),
+            std::string::npos);
 }
 
 TEST(Session, HostIsAskedForByItsNameAlone) {
