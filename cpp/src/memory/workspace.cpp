@@ -28,18 +28,15 @@ std::int64_t num_elements(const Graph& graph, const std::vector<TensorId>& ids, 
   return index < ids.size() && ids[index] != kAbsent ? graph.tensors[ids[index]].num_elements() : 0;
 }
 
-// Blocks, which may be empty.
-std::array<std::int64_t, 2> convolution_scratch(const Graph& graph, const Kernel& row, const Device& device,
-                                                bool converts_layout) {
-  if (row.members.empty()) return {};
+std::int64_t convolution_scratch(const Graph& graph, const Kernel& row, const Device& device, bool converts_layout) {
+  if (row.members.empty()) return 0;
   const Node& node = graph.nodes[row.members.front()];
   const std::int64_t element = kElementBytes.at(static_cast<std::size_t>(row.arithmetic));
-  if (!device.is_gpu)
-    return {(num_elements(graph, node.inputs, 1) + num_elements(graph, node.outputs, 0)) * element, 0};
-  if (!converts_layout || row.arithmetic == Arithmetic::fp32) return {};
+  if (!device.is_gpu) return (num_elements(graph, node.inputs, 1) + num_elements(graph, node.outputs, 0)) * element;
+  if (!converts_layout || row.arithmetic == Arithmetic::fp32) return 0;
   // Without such units the library falls back to float32's.
-  if (row.arithmetic == Arithmetic::tf32 && !device.tf32_flops_per_s) return {};
-  return {num_elements(graph, node.inputs, 0) * element, num_elements(graph, node.inputs, 1) * element};
+  if (row.arithmetic == Arithmetic::tf32 && !device.tf32_flops_per_s) return 0;
+  return (num_elements(graph, node.inputs, 0) + num_elements(graph, node.inputs, 1)) * element;
 }
 
 }  // namespace
@@ -52,9 +49,8 @@ std::vector<MemoryBlock> library_workspace(const Graph& graph, const Kernels& ke
   for (std::int32_t step = 0; step < num_steps; ++step) {
     const Kernel& row = kernels.rows[step];
     if (is_convolution(graph, row)) {
-      for (const std::int64_t bytes : convolution_scratch(graph, row, device, converts_layout)) {
-        if (bytes > 0) blocks.push_back({bytes, step, step});
-      }
+      const std::int64_t bytes = convolution_scratch(graph, row, device, converts_layout);
+      if (bytes > 0) blocks.push_back({bytes, step, step});
       continue;
     }
     if ((row.kind == CostKind::matmul || row.kind == CostKind::batch_matmul) && device.is_gpu && !has_product) {
