@@ -17,6 +17,8 @@ struct Storage {
   std::vector<std::vector<TensorId>> casts;
 };
 
+inline constexpr double kBitsPerByte = 8;
+
 // Bits of the copy that autocast makes of an element of `bits`: it moves between half and single precision.
 [[nodiscard]] int bits_after_cast(int bits);
 

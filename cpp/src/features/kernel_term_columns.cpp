@@ -36,8 +36,8 @@ double flag(bool is_set) { return is_set ? 1 : 0; }
 // Inductor writes these from one template; ATen has a kernel for each, of which some are slow.
 constexpr Kinds kFromOneTemplate = kInlined & ~of(CostKind::index, CostKind::resize);
 
-bool is_generated(In in) { return in.runtime.fuses_shared && has(kFromOneTemplate, in.kernel.kind); }
-double window(In in, std::size_t) { return is_generated(in) ? 0 : log2_size(in.kernel.window); }
+bool is_generated_pointwise(In in) { return in.runtime.fuses_shared && has(kFromOneTemplate, in.kernel.kind); }
+double window(In in, std::size_t) { return is_generated_pointwise(in) ? 0 : log2_size(in.kernel.window); }
 
 double intensity(In in, std::size_t) {
   const double bytes = in.kernel.bytes_in + in.kernel.bytes_out;
@@ -159,7 +159,7 @@ std::vector<TermColumn> make_columns() {
     table.push_back({concat("kind_", cost_kind_name(static_cast<CostKind>(id))), "0 or 1",
                      "cost kind, of generated point-wise kernels none",
                      [](In in, std::size_t id) {
-                       return flag(!is_generated(in) && static_cast<std::size_t>(in.kernel.kind) == id);
+                       return flag(!is_generated_pointwise(in) && static_cast<std::size_t>(in.kernel.kind) == id);
                      },
                      id});
   }
@@ -176,7 +176,7 @@ std::vector<TermColumn> make_columns() {
   table.push_back({"concatenates", "0 or 1", "a generated kernel that puts parts together and does more",
                    [](In in, std::size_t) { return flag(in.kernel.concatenates); }});
   table.push_back({"generated", "0 or 1", "a generated point-wise kernel, of whatever cost kind",
-                   [](In in, std::size_t) { return flag(is_generated(in)); }});
+                   [](In in, std::size_t) { return flag(is_generated_pointwise(in)); }});
   return table;
 }
 

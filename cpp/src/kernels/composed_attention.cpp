@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "latpred/storage.h"
 #include "latpred/text.h"
 #include "operators/attention_sizes.h"
 #include "operators/products.h"
@@ -13,7 +14,6 @@ namespace latpred {
 namespace {
 
 constexpr std::size_t kFusedAttentionRank = 4;
-constexpr double kBitsPerByte = 8;
 constexpr int kSingleBits = 32;
 constexpr double kSingleBytes = 4;
 constexpr double kBoolBytes = 1;

@@ -12,7 +12,8 @@ namespace latpred {
 // Autocast's copy of `tensor`.
 [[nodiscard]] Kernel cast_kernel(const Tensor& tensor, double bytes_read, double bytes_written, std::int64_t repeat);
 
-// `tensor`, put in the order that `arithmetic`'s kernel reads.
+// `tensor`, put in the order that the kernel reads whose arithmetic is given; it reads more than it writes where it
+// casts.
 [[nodiscard]] Kernel copy_kernel(const Tensor& tensor, double bytes_read, double bytes_written, Arithmetic arithmetic,
                                  std::int64_t repeat);
 

@@ -21,15 +21,16 @@ constexpr Kinds kSameShape = kPointwise | of(CostKind::batch_norm);
 
 using NodeIds = std::vector<NodeId>;
 
-// Who reads what, and which kernel runs it in the end.
+// Who reads each tensor, seen through views.
 struct Readers {
   const Graph& graph;
   const std::vector<CostKind>& kinds;
   std::vector<NodeIds> of;      // [tensors]
   std::vector<bool> is_result;  // [tensors]
 
-  // Whether no kernel over the same elements reads `id`, which could make it too, nor point-wise what comes of it.
-  [[nodiscard]] bool compute_again(TensorId id) const {
+  // Whether Inductor makes `id` once more wherever it is read. It does not where a kernel over the same elements reads
+  // it, or what comes of it point-wise: a library in the end, or the caller.
+  [[nodiscard]] bool is_computed_again(TensorId id) const {
     const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
     while (id != kAbsent && !is_result[id] && !of[id].empty() && std::ranges::none_of(of[id], is_library)) {
       const NodeId reader = of[id].front();
@@ -41,9 +42,9 @@ struct Readers {
   }
 
   // Whether `node` is point-wise, and made where its readers are.
-  [[nodiscard]] bool carry(NodeId node) const {
+  [[nodiscard]] bool is_carried(NodeId node) const {
     const std::vector<TensorId>& made = graph.nodes[node].outputs;
-    return has(kSameShape, kinds[node]) && !made.empty() && compute_again(made[0]);
+    return has(kSameShape, kinds[node]) && !made.empty() && is_computed_again(made[0]);
   }
 };
 
@@ -93,7 +94,7 @@ InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds
     const TensorId made = node.outputs[0];
     const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;
     if (!is_behind_norm || has_several(readers.of[from]) || readers.is_result[from]) continue;
-    if (!readers.compute_again(made)) continue;
+    if (!readers.is_computed_again(made)) continue;
     views.is_view[position] = true;
     widen(readers.of[from], from, storage);
     for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
@@ -101,7 +102,7 @@ InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds
     }
     see_through(made, from, views);
     found.written[from] = true;
-    for (const NodeId reader : readers.of[made]) found.carried[reader] = readers.carry(reader);
+    for (const NodeId reader : readers.of[made]) found.carried[reader] = readers.is_carried(reader);
   }
   return found;
 }

@@ -115,7 +115,7 @@ class Fuser {
   void add_casts(NodeId position, const std::vector<TensorId>& copied) {
     for (const TensorId id : storage().casts[position]) {
       const bool is_copied = std::ranges::find(copied, id) != copied.end();
-      if (plan_ && folds_cast(position, id, is_copied)) continue;
+      if (plan_ && fold_cast(position, id, is_copied)) continue;
       // Autocast keeps the copy of a weight; what a code generator casts twice it casts in one kernel.
       if (cast_done_[id] && (plan_ || graph_.tensors[id].is_weight())) continue;
       cast_done_[id] = true;
@@ -194,7 +194,7 @@ class Fuser {
   }
 
   // A cast is generated into the kernel that makes or reads it, where that is no library's.
-  bool folds_cast(NodeId position, TensorId id, bool is_copied) {
+  bool fold_cast(NodeId position, TensorId id, bool is_copied) {
     if (graph_.tensors[id].is_weight()) {
       const std::vector<TensorId>& inputs = graph_.nodes[position].inputs;
       const bool is_bias = inputs.size() > 2 && inputs[2] == id && plan_->generates_bias(position);

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "kind_sets.h"
+#include "realize_thresholds.h"
 #include "stored_bytes.h"
 #include "strides.h"
 
 namespace latpred {
 namespace {
 
-// realize_reads_threshold and realize_acc_reads_threshold of torch/_inductor/config.py.
-constexpr std::size_t kMostReadsOfShared = 4;
-constexpr std::size_t kMostReads = 8;
 constexpr int kUsesOfANorm = 2;  // its statistics', and its own
 // They copy, each axis from the same one.
 constexpr std::array kAlongAxes{OperatorId::pad, OperatorId::roll, OperatorId::flip};

@@ -4,14 +4,12 @@
 #include <iterator>
 
 #include "kind_sets.h"
+#include "realize_thresholds.h"
 #include "strided_inputs.h"
 
 namespace latpred {
 namespace {
 
-// realize_reads_threshold and realize_acc_reads_threshold of torch/_inductor/config.py.
-constexpr std::size_t kMostReadsOfShared = 4;
-constexpr std::size_t kMostReads = 8;
 constexpr Kinds kRepeated = kPointwise | of(CostKind::batch_norm, CostKind::layer_norm);
 constexpr TensorId kMostStatistics = 2;
 

@@ -5,11 +5,6 @@
 #include "kind_sets.h"
 
 namespace latpred {
-namespace {
-
-constexpr double kBitsPerByte = 8;
-
-}  // namespace
 
 StoredBytes::StoredBytes(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views,
                          const Storage& storage, bool casts_inside)
