@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -15,22 +18,24 @@
 namespace latpred {
 namespace {
 
-// Shorter than anything that a device or host does: keeps logarithms finite where a kernel has no flops or bytes.
+// Shorter than anything that a host does: keeps logarithms finite where it does nothing.
 constexpr double kNothingS = 1e-15;
 
 constexpr std::int64_t kNumUnits = 3;      // general, matrix, products on general
 constexpr std::int64_t kNumLibraries = 3;  // convolution, product, none
 constexpr std::int64_t kNumMemories = 5;   // unknown, stacked, graphics, fast graphics, old graphics
 
-double log_s(double seconds) { return std::log(std::max(seconds, kNothingS)); }
-
-at::Tensor to_tensor(const std::vector<double>& values, at::ScalarType type) {
+at::Tensor to_tensor(std::span<const double> values, at::ScalarType type) {
   const auto size = static_cast<std::int64_t>(values.size());
   return at::from_blob(const_cast<double*>(values.data()), {size}, at::kDouble).to(type, false, /*copy=*/true);
 }
-at::Tensor to_tensor(const std::vector<std::int64_t>& values) {
+at::Tensor to_tensor(std::span<const std::int64_t> values) {
   const auto size = static_cast<std::int64_t>(values.size());
   return at::from_blob(const_cast<std::int64_t*>(values.data()), {size}, at::kLong).clone();
+}
+
+at::Tensor log_seconds(std::span<const double> seconds, at::ScalarType type) {
+  return to_tensor(seconds, at::kDouble).clamp_min_(kNothingS).log_().to(type);
 }
 
 void check_size(std::string_view what, std::size_t found, std::int64_t expected) {
@@ -110,101 +115,102 @@ void check(const KernelRows& rows) {
   check_numbers("weight", rows.weight, num_rows, Sign::not_negative);
 }
 
-KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which, at::ScalarType type) {
-  std::vector<std::int64_t> kernels;
-  std::vector<std::int64_t> row, row_units, row_library;
-  for (std::size_t b = 0; b < which.size(); ++b) {
-    const auto call = static_cast<std::size_t>(which[b]);
-    for (std::int64_t k = rows.first_kernel[call]; k < rows.first_kernel[call + 1]; ++k) {
-      const auto place = static_cast<std::int64_t>(b);
-      kernels.push_back(k);
-      row.push_back(place);
-      row_units.push_back(place * kNumUnits + rows.units[static_cast<std::size_t>(k)]);
-      row_library.push_back(place * kNumLibraries + rows.library[static_cast<std::size_t>(k)]);
-    }
+KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
+  const std::int64_t num_kernels = rows.first_kernel.back();
+  KernelBatch all;
+  all.inputs = to_tensor(rows.inputs, type).view({rows.num_inputs(), rows.num_columns});
+  all.input_kind = to_tensor(rows.input_kind);
+  all.first_kernel = to_tensor(rows.first_kernel);
+
+  // In the order of KernelNumber and KernelIndex.
+  const std::array numbers{rows.count,           rows.compute_s,
+                           rows.wave_factor,     rows.activation_bytes,
+                           rows.weight_bytes,    rows.bandwidth_bytes_per_s,
+                           rows.l2_bytes,        rows.least_compute_s,
+                           rows.least_memory_s,  rows.gap_scale,
+                           rows.cycles_per_byte, rows.host_weight};
+  static_assert(numbers.size() == kNumKernelNumbers);
+  all.numbers = at::empty({num_kernels, kNumKernelNumbers}, type);
+  for (std::int64_t column = 0; column < kNumKernelNumbers; ++column) {
+    all.numbers.select(1, column).copy_(to_tensor(numbers.at(static_cast<std::size_t>(column)), type));
   }
-  const auto of_kernels = [&](std::span<const double> values, double (*change)(double)) {
-    std::vector<double> result;
-    result.reserve(kernels.size());
-    for (const std::int64_t k : kernels) result.push_back(change(values[static_cast<std::size_t>(k)]));
-    return to_tensor(result, type);
+  for (const KernelNumber factor : {KernelNumber::log_wave, KernelNumber::log_cycles_per_byte}) {
+    all.numbers.select(1, static_cast<std::int64_t>(factor)).log_();
+  }
+  const std::array indices{rows.input, rows.units, rows.library, rows.memory_kind, rows.host_kind};
+  static_assert(indices.size() == kNumKernelIndices);
+  all.indices = at::empty({num_kernels, kNumKernelIndices}, at::kInt);
+  for (std::int64_t column = 0; column < kNumKernelIndices; ++column) {
+    all.indices.select(1, column).copy_(to_tensor(indices.at(static_cast<std::size_t>(column))));
+  }
+
+  std::vector<double> launches;
+  for (std::int64_t call = 0; call < rows.num_rows(); ++call) {
+    const auto begin = rows.count.begin();
+    launches.push_back(std::accumulate(begin + rows.first_kernel[call], begin + rows.first_kernel[call + 1], 0.0));
+  }
+  all.launches = to_tensor(launches, type);
+  all.log_host = log_seconds(rows.host_s, type);
+  all.host_columns = to_tensor(rows.host_columns, type).view({rows.num_rows(), rows.num_host_columns});
+  all.log_copy = log_seconds(rows.copy_s, type);
+  all.device = to_tensor(rows.device);
+  all.chip = to_tensor(rows.chip);
+  all.version = to_tensor(rows.version);
+  all.launch = to_tensor(rows.launch);
+  all.host = to_tensor(rows.host);
+  if (!rows.shows_host.empty()) all.shows_host = to_tensor(rows.shows_host).eq(1);
+  if (!rows.latency_s.empty()) all.log_latency = log_seconds(rows.latency_s, type);
+  if (!rows.weight.empty()) all.weight = to_tensor(rows.weight, type);
+  return all;
+}
+
+KernelBatch select(const KernelBatch& all, const at::Tensor& which) {
+  const std::int64_t num_calls = which.numel();
+  const auto* calls = which.const_data_ptr<std::int64_t>();
+  const auto* first_of = all.first_kernel.const_data_ptr<std::int64_t>();
+  KernelBatch batch;
+  batch.first_kernel = at::empty({num_calls + 1}, at::kLong);
+  auto* first = batch.first_kernel.mutable_data_ptr<std::int64_t>();
+  first[0] = 0;
+  for (std::int64_t b = 0; b < num_calls; ++b) first[b + 1] = first[b] + first_of[calls[b] + 1] - first_of[calls[b]];
+  const auto kernels_of_calls = [&](const at::Tensor& kernels) {
+    at::Tensor copied = at::empty({first[num_calls], kernels.size(1)}, kernels.options());
+    const auto row_bytes = static_cast<std::size_t>(kernels.size(1)) * kernels.element_size();
+    const auto* from = static_cast<const std::byte*>(kernels.const_data_ptr());
+    auto* to = static_cast<std::byte*>(copied.mutable_data_ptr());
+    for (std::int64_t b = 0; b < num_calls; ++b) {
+      const auto bytes = static_cast<std::size_t>(first[b + 1] - first[b]) * row_bytes;
+      std::memcpy(to, from + static_cast<std::size_t>(first_of[calls[b]]) * row_bytes, bytes);
+      to += bytes;
+    }
+    return copied;
   };
-  const auto indices_of_kernels = [&](std::span<const std::int64_t> values) {
-    std::vector<std::int64_t> result;
-    result.reserve(kernels.size());
-    for (const std::int64_t k : kernels) result.push_back(values[static_cast<std::size_t>(k)]);
-    return to_tensor(result);
-  };
-  const auto same = [](double value) { return value; };
-  const auto of_calls = [&](std::span<const std::int64_t> values) {
-    std::vector<std::int64_t> result;
-    for (const std::int64_t call : which) result.push_back(values[static_cast<std::size_t>(call)]);
-    return to_tensor(result);
-  };
-  const auto numbers_of_calls = [&](std::span<const double> values, double (*change)(double)) {
-    std::vector<double> result;
-    for (const std::int64_t call : which) result.push_back(change(values[static_cast<std::size_t>(call)]));
-    return to_tensor(result, type);
-  };
+  batch.numbers = kernels_of_calls(all.numbers);
+  batch.indices = kernels_of_calls(all.indices);
 
   // Each input once, in the order of their first kernel.
-  constexpr std::int64_t kNotYet = -1;
-  std::vector<std::int64_t> place(static_cast<std::size_t>(rows.num_inputs()), kNotYet);
-  std::vector<std::int64_t> used, input;
-  input.reserve(kernels.size());
-  for (const std::int64_t k : kernels) {
-    const std::int64_t original = rows.input[static_cast<std::size_t>(k)];
-    std::int64_t& found = place[static_cast<std::size_t>(original)];
+  constexpr std::int32_t kNotYet = -1;
+  std::vector<std::int32_t> place(static_cast<std::size_t>(all.inputs.size(0)), kNotYet);
+  std::vector<std::int64_t> used;
+  auto* index = batch.indices.mutable_data_ptr<std::int32_t>() + static_cast<std::int64_t>(KernelIndex::input);
+  for (std::int64_t k = 0; k < batch.indices.size(0); ++k, index += kNumKernelIndices) {
+    std::int32_t& found = place[static_cast<std::size_t>(*index)];
     if (found == kNotYet) {
-      found = static_cast<std::int64_t>(used.size());
-      used.push_back(original);
+      found = static_cast<std::int32_t>(used.size());
+      used.push_back(*index);
     }
-    input.push_back(found);
+    *index = found;
   }
-  std::vector<std::int64_t> kinds;
-  for (const std::int64_t original : used) kinds.push_back(rows.input_kind[static_cast<std::size_t>(original)]);
-  const auto lines = [type](std::span<const double> matrix, std::int64_t width, std::span<const std::int64_t> places) {
-    std::vector<double> result;
-    result.reserve(places.size() * static_cast<std::size_t>(width));
-    for (const std::int64_t index : places) {
-      const auto line = matrix.subspan(static_cast<std::size_t>(index * width), static_cast<std::size_t>(width));
-      result.insert(result.end(), line.begin(), line.end());
-    }
-    return to_tensor(result, type).view({static_cast<std::int64_t>(places.size()), width});
-  };
+  const at::Tensor of_inputs = to_tensor(std::span<const std::int64_t>(used));
+  batch.inputs = all.inputs.index_select(0, of_inputs);
+  batch.input_kind = all.input_kind.index_select(0, of_inputs);
 
-  KernelBatch batch;
-  batch.inputs = lines(rows.inputs, rows.num_columns, used);
-  batch.input_kind = to_tensor(kinds);
-  batch.input = to_tensor(input);
-  batch.row = to_tensor(row);
-  batch.row_units = to_tensor(row_units);
-  batch.row_library = to_tensor(row_library);
-  batch.count = of_kernels(rows.count, same);
-  batch.log_compute = of_kernels(rows.compute_s, log_s);
-  batch.log_wave = of_kernels(rows.wave_factor, std::log);
-  batch.log_bandwidth = of_kernels(rows.bandwidth_bytes_per_s, std::log);
-  batch.activation_bytes = of_kernels(rows.activation_bytes, same);
-  batch.weight_bytes = of_kernels(rows.weight_bytes, same);
-  batch.l2_bytes = of_kernels(rows.l2_bytes, same);
-  batch.log_least_compute = of_kernels(rows.least_compute_s, log_s);
-  batch.log_least_memory = of_kernels(rows.least_memory_s, log_s);
-  batch.log_gap_scale = of_kernels(rows.gap_scale, std::log);
-  batch.log_cycles_per_byte = of_kernels(rows.cycles_per_byte, std::log);
-  batch.memory_kind = indices_of_kernels(rows.memory_kind);
-  batch.host_kind = indices_of_kernels(rows.host_kind);
-  batch.host_weight = of_kernels(rows.host_weight, same);
-  batch.log_host = numbers_of_calls(rows.host_s, log_s);
-  batch.host_columns = lines(rows.host_columns, rows.num_host_columns, which);
-  batch.log_copy = numbers_of_calls(rows.copy_s, log_s);
-  batch.device = of_calls(rows.device);
-  batch.chip = of_calls(rows.chip);
-  batch.version = of_calls(rows.version);
-  batch.launch = of_calls(rows.launch);
-  batch.host = of_calls(rows.host);
-  if (!rows.shows_host.empty()) batch.shows_host = of_calls(rows.shows_host).eq(1);
-  if (!rows.latency_s.empty()) batch.log_latency = numbers_of_calls(rows.latency_s, log_s);
-  if (!rows.weight.empty()) batch.weight = numbers_of_calls(rows.weight, same);
+  for (const auto part :
+       {&KernelBatch::launches, &KernelBatch::log_host, &KernelBatch::host_columns, &KernelBatch::log_copy,
+        &KernelBatch::device, &KernelBatch::chip, &KernelBatch::version, &KernelBatch::launch, &KernelBatch::host,
+        &KernelBatch::shows_host, &KernelBatch::log_latency, &KernelBatch::weight}) {
+    if ((all.*part).defined()) batch.*part = (all.*part).index_select(0, which);
+  }
   return batch;
 }
 

@@ -2,37 +2,41 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <span>
+#include <cstdint>
 
 #include "batch/kernel_rows.h"
 
 namespace latpred {
 
-// Some calls of KernelRows as tensors of one floating type: B calls, k kernels, u different inputs. Logarithms of
-// seconds and bytes, where the form needs them.
+// The columns of numbers and of indices that a kernel has, as KernelRows; the wave factor and the SMs' cycles as
+// logarithms, which the form multiplies by what it learns.
+enum class KernelNumber : std::uint8_t {
+  count,
+  compute_s,
+  log_wave,
+  activation_bytes,
+  weight_bytes,
+  bandwidth_bytes_per_s,
+  l2_bytes,
+  least_compute_s,
+  least_memory_s,
+  gap_scale,
+  log_cycles_per_byte,
+  host_weight,
+};
+inline constexpr std::int64_t kNumKernelNumbers = 12;
+enum class KernelIndex : std::uint8_t { input, units, library, memory_kind, host_kind };
+inline constexpr std::int64_t kNumKernelIndices = 5;
+
+// Calls as tensors of one floating type: B calls, k kernels, u different inputs. Logarithms of seconds.
 struct KernelBatch {
-  at::Tensor inputs;      // [u, F]
-  at::Tensor input_kind;  // [u]
+  at::Tensor inputs;        // [u, F]
+  at::Tensor input_kind;    // [u]
+  at::Tensor first_kernel;  // [B + 1]
+  at::Tensor numbers;       // [k, kNumKernelNumbers]
+  at::Tensor indices;       // [k, kNumKernelIndices], input into u
 
-  at::Tensor input;          // [k], index into u
-  at::Tensor row;            // [k], index into B
-  at::Tensor row_units;      // [k], row * 3 + units
-  at::Tensor row_library;    // [k], row * 3 + library
-  at::Tensor count;          // [k]
-  at::Tensor log_compute;    // [k]
-  at::Tensor log_wave;       // [k]
-  at::Tensor log_bandwidth;  // [k]
-  at::Tensor activation_bytes;
-  at::Tensor weight_bytes;
-  at::Tensor l2_bytes;
-  at::Tensor log_least_compute;
-  at::Tensor log_least_memory;
-  at::Tensor log_gap_scale;
-  at::Tensor log_cycles_per_byte;
-  at::Tensor memory_kind;  // [k], 0: none
-  at::Tensor host_kind;    // [k], 0: none
-  at::Tensor host_weight;  // [k]
-
+  at::Tensor launches;      // [B]
   at::Tensor log_host;      // [B]
   at::Tensor host_columns;  // [B, H]
   at::Tensor log_copy;      // [B]
@@ -49,7 +53,10 @@ struct KernelBatch {
 // Refuses arrays whose sizes disagree, indices outside and numbers that are not finite or not positive where they must.
 void check(const KernelRows& rows);
 
-// The calls `which` of checked rows, with the inputs that they use.
-[[nodiscard]] KernelBatch collate(const KernelRows& rows, std::span<const std::int64_t> which, at::ScalarType type);
+// All of checked rows, once: batches are cut from it.
+[[nodiscard]] KernelBatch collate(const KernelRows& rows, at::ScalarType type);
+
+// The calls `which` [B] of `all`, with the inputs that they use.
+[[nodiscard]] KernelBatch select(const KernelBatch& all, const at::Tensor& which);
 
 }  // namespace latpred

@@ -3,9 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/logaddexp.h>
-#include <ATen/ops/maximum.h>
 #include <ATen/ops/silu.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -34,17 +32,19 @@ const std::vector<double> kL2{0.0, -0.7};
 // A fifth of memory time's logarithm from the SMs' cycles, the rest from the bandwidth.
 const std::vector<double> kCycles{-1.4};
 constexpr double kSmallestDeviation = 1e-6;
-constexpr double kNoBytes = 1e-3;  // keeps the logarithm finite where a kernel moves none
 
 at::Tensor join(const at::Tensor& log_first, const at::Tensor& log_second) {
   return at::logaddexp(kNorm * log_first, kNorm * log_second) / kNorm;
 }
 
-// Rows of `effects` by index; 0 stands for none.
-at::Tensor pick(const at::Tensor& effects, const at::Tensor& index) {
+// `effects` behind a row of none.
+at::Tensor with_none(const at::Tensor& effects) {
   std::vector<std::int64_t> none = effects.sizes().vec();
   none[0] = 1;
-  return at::cat({at::zeros(none, effects.options()), effects}).index_select(0, index);
+  return at::cat({at::zeros(none, effects.options()), effects});
+}
+at::Tensor pick(const at::Tensor& effects, const at::Tensor& index) {
+  return with_none(effects).index_select(0, index);
 }
 
 at::Tensor half_squares(const at::Tensor& values, double sd) { return (values / sd).square().sum() / 2; }
@@ -99,50 +99,18 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
     if (i + 1 < layers_.size()) values = at::silu(values);
   }
   values = output_bounds_ * at::tanh(values / output_bounds_);
-  return {values + kind_bias_.index_select(0, batch.input_kind) + base_,
-          pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device),
-          pick(version_effects_, batch.version),
+  return {{values + kind_bias_.index_select(0, batch.input_kind) + base_,
+           pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device), pick(version_effects_, batch.version),
+           with_none(memory_effects_), l2_, cycles_, with_none(host_kind_effects_)},
           pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host) +
-              (batch.host_columns * host_column_effects_).sum(1),
-          pick(memory_effects_, batch.memory_kind),
-          l2_,
-          cycles_,
-          pick(host_kind_effects_, batch.host_kind)};
+              (batch.host_columns * host_column_effects_).sum(1)};
 }
 
 KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch, const Learnt& learnt) {
-  const auto output = [&](std::int64_t place) { return learnt.outputs.select(1, place).index_select(0, batch.input); };
-  const at::Tensor device_compute = learnt.device.narrow(1, 0, kNumUnits).flatten();
-  const at::Tensor versions = learnt.version;
-  const at::Tensor library_compute =
-      at::stack({versions.select(1, 0), versions.select(1, 1), at::zeros_like(versions.select(1, 0))}, 1).flatten();
-  const at::Tensor on_memory = learnt.device.select(1, kNumUnits) + versions.select(1, 2);
-
-  const at::Tensor log_inverse_compute =
-      output(0) + device_compute.index_select(0, batch.row_units) + library_compute.index_select(0, batch.row_library);
-  const at::Tensor log_compute = at::maximum(
-      batch.log_compute + log_inverse_compute + at::sigmoid(output(2)) * batch.log_wave, batch.log_least_compute);
-
-  const at::Tensor fill = (batch.activation_bytes / (batch.l2_bytes * learnt.l2.select(0, 0).exp())).square();
-  const at::Tensor held_share = at::sigmoid(learnt.l2.select(0, 1));
-  const at::Tensor traffic =
-      batch.weight_bytes + batch.activation_bytes * (held_share + (1 - held_share) * fill / (1 + fill)) + kNoBytes;
-  const at::Tensor log_memory =
-      at::maximum(traffic.log() - batch.log_bandwidth - at::sigmoid(learnt.cycles) * batch.log_cycles_per_byte +
-                      output(1) + on_memory.index_select(0, batch.row) + learnt.memory,
-                  batch.log_least_memory);
-
-  const at::Tensor gap =
-      (output(3) + learnt.device.select(1, kNumUnits + 1).index_select(0, batch.row) + batch.log_gap_scale).exp();
-  const at::Tensor kernel_s = join(log_compute, log_memory).exp() + gap;
-  const auto sum_by_call = [&](const at::Tensor& of_kernels) {
-    return at::zeros({batch.log_host.size(0)}, of_kernels.options()).index_add(0, batch.row, of_kernels);
-  };
-  const at::Tensor launches = sum_by_call(batch.count);
-  const at::Tensor weighted_launches = sum_by_call(batch.count * batch.host_weight * learnt.launch.exp());
-  at::Tensor log_host = batch.log_host + (weighted_launches / launches).log() + learnt.host;
+  const at::Tensor sums = sum_kernels(batch, learnt.kernels);
+  at::Tensor log_host = batch.log_host + (sums.select(0, 1) / batch.launches).log() + learnt.host;
   if (batch.shows_host.defined()) log_host = at::where(batch.shows_host, log_host, log_host.detach());
-  const at::Tensor log_call = join(sum_by_call(kernel_s * batch.count).log(), log_host);
+  const at::Tensor log_call = join(sums.select(0, 0).log(), log_host);
   return {at::logaddexp(log_call, batch.log_copy), log_host};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "batch/kernel_batch.h"
+#include "predictors/kernel_sums.h"
 
 namespace latpred {
 
@@ -49,14 +50,8 @@ class KernelResidual : public torch::nn::Module {
 
   // What members of an ensemble give that is averaged before the physics.
   struct Learnt {
-    at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
-    at::Tensor device;   // [B, 5]: compute on each sort of units, memory, gap
-    at::Tensor version;  // [B, 3]: convolutions, other products, memory
-    at::Tensor host;     // [B]
-    at::Tensor memory;   // [k]: of the kind of memory
-    at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
-    at::Tensor cycles;   // [1]: logit of the exponent of the SMs' cycles in memory time; the bandwidth's is the rest
-    at::Tensor launch;   // [k]: log of the host's time for one launch of this kind, over what is known of it
+    LearntOfKernels kernels;
+    at::Tensor host;  // [B]
   };
   [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
   struct LogSeconds {

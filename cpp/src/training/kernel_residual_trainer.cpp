@@ -1,11 +1,13 @@
 #include "training/kernel_residual_trainer.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/randperm.h>
 #include <torch/optim/adam.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -52,12 +54,6 @@ KernelResidualSizes sizes_of(const KernelRows& rows, std::vector<std::int64_t> h
           rows.num_launches, rows.num_hosts, rows.num_host_kinds, rows.num_host_columns, std::move(hidden)};
 }
 
-std::vector<std::int64_t> first_rows(std::int64_t begin, std::int64_t end) {
-  std::vector<std::int64_t> result(static_cast<std::size_t>(end - begin));
-  std::iota(result.begin(), result.end(), begin);
-  return result;
-}
-
 void for_each_array(KernelResidual& module, const std::function<void(const std::string&, at::Tensor&)>& visit) {
   for (auto& item : module.named_parameters()) visit(item.key(), item.value());
   for (auto& item : module.named_buffers()) visit(item.key(), item.value());
@@ -95,19 +91,21 @@ std::unique_ptr<KernelResidual> module_of(const NamedArrays& arrays, const Kerne
 }
 
 KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>>& members, const KernelBatch& batch) {
-  KernelResidual::Learnt sum = members.front()->learnt(batch);
+  KernelResidual::Learnt mean = members.front()->learnt(batch);
+  const auto parts_of = [](KernelResidual::Learnt& learnt) {
+    LearntOfKernels& kernels = learnt.kernels;
+    return std::array{&kernels.outputs, &kernels.device, &kernels.version, &kernels.memory,
+                      &kernels.l2,      &kernels.cycles, &kernels.launch,  &learnt.host};
+  };
+  const auto parts = parts_of(mean);
   for (std::size_t i = 1; i < members.size(); ++i) {
-    const KernelResidual::Learnt next = members[i]->learnt(batch);
-    for (const auto part :
-         {&KernelResidual::Learnt::outputs, &KernelResidual::Learnt::device, &KernelResidual::Learnt::version,
-          &KernelResidual::Learnt::host, &KernelResidual::Learnt::memory, &KernelResidual::Learnt::l2,
-          &KernelResidual::Learnt::cycles, &KernelResidual::Learnt::launch}) {
-      sum.*part = sum.*part + next.*part;
+    KernelResidual::Learnt next = members[i]->learnt(batch);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      *parts.at(part) = *parts.at(part) + *parts_of(next).at(part);
     }
   }
-  const auto count = static_cast<double>(members.size());
-  return {sum.outputs / count, sum.device / count, sum.version / count, sum.host / count,
-          sum.memory / count,  sum.l2 / count,     sum.cycles / count,  sum.launch / count};
+  for (at::Tensor* part : parts) *part = *part / static_cast<double>(members.size());
+  return mean;
 }
 
 void append_exp(const at::Tensor& logarithms, std::vector<double>& values) {
@@ -121,7 +119,8 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   const OneThread one_thread;
   const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
   KernelResidual module(sizes_of(rows, options.hidden), generator);
-  module.set_scale(collate(rows, first_rows(0, rows.num_rows()), at::kFloat).inputs);
+  const KernelBatch all = collate(rows, at::kFloat);
+  module.set_scale(select(all, at::arange(rows.num_rows(), at::kLong)).inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
   const auto tensor_of = [](std::span<const double> values) {
     return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat);
@@ -148,8 +147,7 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
     const at::Tensor order = at::randperm(rows.num_rows(), generator, at::kLong);
     double summed_loss = 0;
     for (const at::Tensor& part : order.tensor_split(batches_of_epoch)) {
-      const KernelBatch batch =
-          collate(rows, {part.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(part.numel())}, at::kFloat);
+      const KernelBatch batch = select(all, part);
       const double rate = options.learning_rate * one_cycle_rate(step / num_steps);
       for (auto& group : adam.param_groups()) group.options().set_lr(rate);
       step += 1;
@@ -187,10 +185,11 @@ PredictedSeconds predict_kernel_residual(const std::vector<NamedArrays>& members
     const at::NoGradGuard no_grad;
     std::vector<std::unique_ptr<KernelResidual>> modules;
     for (const NamedArrays& arrays : members) modules.push_back(module_of(arrays, rows));
+    const KernelBatch all = collate(rows, at::kDouble);
     PredictedSeconds result;
     for (std::int64_t begin = 0; begin < rows.num_rows(); begin += kPredictedRows) {
-      const std::vector<std::int64_t> which = first_rows(begin, std::min(begin + kPredictedRows, rows.num_rows()));
-      const KernelBatch batch = collate(rows, which, at::kDouble);
+      const std::int64_t end = std::min(begin + kPredictedRows, rows.num_rows());
+      const KernelBatch batch = select(all, at::arange(begin, end, at::kLong));
       const KernelResidual::LogSeconds predicted = KernelResidual::log_seconds(batch, mean_of(modules, batch));
       append_exp(predicted.latency, result.latency_s);
       append_exp(predicted.host, result.host_s);

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "batch/kernel_batch.h"
+
+namespace latpred {
+
+// What the seconds of the kernels of B calls are made of besides physics; u different inputs of kernels.
+struct LearntOfKernels {
+  at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
+  at::Tensor device;   // [B, 5]: compute on each sort of units, memory, gap
+  at::Tensor version;  // [B, 3]: convolutions, other products, memory
+  at::Tensor memory;   // [kinds + 1]: of the kind of memory, the first of none
+  at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
+  at::Tensor cycles;   // [1]: logit of the exponent of the SMs' cycles in memory time; the bandwidth's is the rest
+  at::Tensor launch;   // [kinds + 1]: log of the host's time for a launch over what is known of it, the first of none
+};
+
+// [2, B]: the seconds of a call's kernels, and its launches weighted by what they take the host. Like what graph_sums
+// has, one loop over the kernels that finds the gradients with the sums: composed of general operations, it was four
+// fifths of a fit.
+[[nodiscard]] at::Tensor sum_kernels(const KernelBatch& batch, const LearntOfKernels& learnt);
+
+}  // namespace latpred
