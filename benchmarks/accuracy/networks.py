@@ -6,7 +6,7 @@ python benchmarks/accuracy/networks.py --quick [--json benchmarks/accuracy/netwo
 
 Left out in turn: folds of families, families, chips, networks of chips whose operators were timed too, versions of the
 framework, a tenth of all recipes, blocks of operator shapes; and once the families that no choice looks at. A fit takes
-one to three minutes; FOLDER keeps its answers. --score-only draws the tables of those that are there. --quick asks the
+one to two minutes; FOLDER keeps its answers. --score-only draws the tables of those that are there. --quick asks the
 shipped checkpoint about a few networks and fails where an error is above the one in the JSON file by more than its
 spread; --accept writes it there.
 """
