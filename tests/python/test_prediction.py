@@ -128,6 +128,16 @@ def test_largest_batch_is_the_last_that_fits(prediction):
         assert not latpred.predict(graph=prediction.graph, batch=batch + 1, **where).fits()
 
 
+def test_no_batch_above_the_largest_fits_where_memory_falls_with_the_batch():
+    asked = {"device": "A100", "precision": "amp"}
+    graph = latpred.load(RESNET50, batch=1)
+    needed = [latpred.predict(graph=graph, batch=batch, **asked).fits().needed_mb for batch in (256, 257)]
+    assert needed[1] < 0.9 * needed[0]
+    largest = latpred.predict(graph=graph, **asked).largest_batch()
+    for step in range(1, 16):
+        assert not latpred.predict(graph=graph, batch=largest + largest * step // 16, **asked).fits()
+
+
 def test_partition_of_the_request_is_kept_where_the_device_is():
     prediction = latpred.predict(graph=small_network(), partition="2g.10gb")
     assert prediction.partition == "2g.10gb"

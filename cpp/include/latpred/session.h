@@ -143,8 +143,8 @@ class Session {
   [[nodiscard]] std::vector<KernelRow> kernels(const Graph& graph, const PredictRequest& request) const;
   [[nodiscard]] std::vector<PartitionRow> partitions(const Graph& graph, const PredictRequest& request) const;
   [[nodiscard]] Fit fits(const Graph& graph, const PredictRequest& request) const;
-  // The largest batch whose memory fits, 0 when batch 1 does not. Memory grows with the batch, so halving the range
-  // finds it.
+  // The largest batch whose memory fits, 0 when batch 1 does not: found by halving, and by sixteenths of an octave
+  // above.
   [[nodiscard]] std::int64_t largest_batch(const Graph& graph, const PredictRequest& request) const;
   // What a predictor was fitted and checked on; empty: the one that answers when none is named.
   [[nodiscard]] const Evidence& evidence(std::string_view predictor) const;

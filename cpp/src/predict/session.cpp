@@ -391,9 +391,19 @@ std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& re
     fitting = failing;
     failing *= 2;
   }
-  while (failing - fitting > 1) {
-    const std::int64_t middle = fitting + (failing - fitting) / 2;
-    (fits_at(middle) ? fitting : failing) = middle;
+  const auto last_between = [&](std::int64_t fits, std::int64_t fails) {
+    while (fails - fits > 1) {
+      const std::int64_t middle = fits + (fails - fits) / 2;
+      (fits_at(middle) ? fits : fails) = middle;
+    }
+    return fits;
+  };
+  fitting = last_between(fitting, failing);
+  // What the allocator keeps may fall with the batch, so that one that does not fit is no bound.
+  constexpr std::int64_t kStepsOfAnOctave = 16;
+  const auto above = [&](std::int64_t step) { return fitting + fitting * step / kStepsOfAnOctave; };
+  for (std::int64_t step = kStepsOfAnOctave - 1; step > 0 && above(step) > fitting; --step) {
+    if (fits_at(above(step))) return last_between(above(step), above(step + 1));
   }
   return fitting;
 }
