@@ -29,10 +29,4 @@ enum class Ordering : std::uint8_t { iterator, inductor };
 // data. `strides` stays empty.
 [[nodiscard]] ViewInfo find_plain_views(const Graph& graph);
 
-// [tensors] the nodes that read each tensor's memory, once for each input that lies there. Views read nothing.
-[[nodiscard]] std::vector<std::vector<NodeId>> memory_readers(const Graph& graph, const ViewInfo& views);
-
-// Whether they are not one node alone, which may read it more than once.
-[[nodiscard]] bool has_several(const std::vector<NodeId>& readers);
-
 }  // namespace latpred

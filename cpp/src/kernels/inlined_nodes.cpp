@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "kind_sets.h"
+#include "memory_readers.h"
 
 namespace latpred {
 namespace {
@@ -19,22 +21,18 @@ constexpr int kHalfBits = 16;
 constexpr int kSingleBits = 32;
 constexpr Kinds kSameShape = kPointwise | of(CostKind::batch_norm);
 
-using NodeIds = std::vector<NodeId>;
-
-// Who reads each tensor, seen through views.
-struct Readers {
+// What Inductor computes where it is read.
+struct Recomputed {
   const Graph& graph;
   const std::vector<CostKind>& kinds;
-  std::vector<NodeIds> of;      // [tensors]
-  std::vector<bool> is_result;  // [tensors]
+  const MemoryReaders& readers;
 
   // Whether Inductor makes `id` once more wherever it is read. It does not where a kernel over the same elements reads
   // it, or what comes of it point-wise: a library in the end, or the caller.
   [[nodiscard]] bool is_computed_again(TensorId id) const {
-    const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
-    while (id != kAbsent && !is_result[id] && !of[id].empty() && std::ranges::none_of(of[id], is_library)) {
-      const NodeId reader = of[id].front();
-      if (has_several(of[id]) || !has(kSameShape, kinds[reader])) return true;
+    while (id != kAbsent && !readers.of(id).empty() && readers.are_generated(id)) {
+      const NodeId reader = readers.of(id).front().node;
+      if (readers.are_several(id) || !has(kSameShape, kinds[reader])) return true;
       if (graph.nodes[reader].outputs.empty()) return false;
       id = graph.nodes[reader].outputs[0];
     }
@@ -62,10 +60,10 @@ bool pads_nothing(const Graph& graph, const Node& node) {
          graph.tensors[node.inputs[0]].shape == graph.tensors[node.outputs[0]].shape;
 }
 
-void widen(const NodeIds& readers, TensorId id, Storage& storage) {
+void widen(std::span<const MemoryReader> readers, TensorId id, Storage& storage) {
   if (storage.tensor_bits[id] != kHalfBits) return;
   storage.tensor_bits[id] = kSingleBits;
-  for (const NodeId reader : readers) std::erase(storage.casts[reader], id);
+  for (const MemoryReader& reader : readers) std::erase(storage.casts[reader.node], id);
 }
 
 }  // namespace
@@ -84,8 +82,8 @@ InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds
       see_through(node.outputs[0], node.inputs[0], views);
     }
   }
-  Readers readers{graph, kinds, memory_readers(graph, views), std::vector<bool>(graph.tensors.size(), false)};
-  for (const TensorId id : graph.outputs) readers.is_result[views.base[id]] = true;
+  const MemoryReaders readers(graph, kinds, views);
+  const Recomputed recomputed{graph, kinds, readers};
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
     if (std::ranges::find(kReadTwice, node.op) == kReadTwice.end() || !has_both_ends(node)) continue;
@@ -93,16 +91,18 @@ InlinedNodes inline_nodes(const Graph& graph, const std::vector<CostKind>& kinds
     const TensorId from = node.inputs[0];
     const TensorId made = node.outputs[0];
     const bool is_behind_norm = maker[from] >= 0 && kinds[maker[from]] == CostKind::batch_norm;
-    if (!is_behind_norm || has_several(readers.of[from]) || readers.is_result[from]) continue;
-    if (!readers.is_computed_again(made)) continue;
+    if (!is_behind_norm || readers.are_several(from) || readers.num_results(from) > 0) continue;
+    if (!recomputed.is_computed_again(made)) continue;
     views.is_view[position] = true;
-    widen(readers.of[from], from, storage);
+    widen(readers.of(from), from, storage);
     for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
-      if (views.base[id] == made) widen(readers.of[made], static_cast<TensorId>(id), storage);
+      if (views.base[id] == made) widen(readers.of(made), static_cast<TensorId>(id), storage);
     }
     see_through(made, from, views);
     found.written[from] = true;
-    for (const NodeId reader : readers.of[made]) found.carried[reader] = readers.is_carried(reader);
+    for (const MemoryReader& reader : readers.of(made)) {
+      found.carried[reader.node] = recomputed.is_carried(reader.node);
+    }
   }
   return found;
 }

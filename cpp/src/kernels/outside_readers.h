@@ -6,7 +6,7 @@
 #include "latpred/graph.h"
 #include "latpred/operators.h"
 #include "latpred/storage.h"
-#include "latpred/views.h"
+#include "memory_readers.h"
 #include "repeated.h"
 
 namespace latpred {
@@ -14,10 +14,9 @@ namespace latpred {
 // Who reads what a kernel makes from outside of it, while kernels grow.
 class OutsideReaders {
  public:
-  OutsideReaders() = default;
   // `repeated`: what is computed again from memory that its readers read in its place.
-  OutsideReaders(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views, const Storage& storage,
-                 const Repeated& repeated);
+  OutsideReaders(const Graph& graph, const std::vector<CostKind>& kinds, const MemoryReaders& readers,
+                 const Storage& storage, const Repeated& repeated);
 
   // How many read `memory`, the caller's result among them.
   [[nodiscard]] std::ptrdiff_t count(TensorId memory) const { return all_[memory]; }

@@ -23,19 +23,16 @@ TensorId statistic(std::size_t position, TensorId which) {
 
 }  // namespace
 
-Repeated::Repeated(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds)
+Repeated::Repeated(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views,
+                   const MemoryReaders& readers)
     : sources_(graph.tensors.size()), repeats_bias_(graph.nodes.size(), false) {
-  const auto readers = memory_readers(graph, views);
-  const auto is_library = [&](NodeId reader) { return has(kLibraries, kinds[reader]); };
-  std::vector<bool> is_result(graph.tensors.size(), false);
-  for (const TensorId id : graph.outputs) is_result[views.base[id]] = true;
   std::vector<std::vector<TensorId>> reads(graph.tensors.size());  // of what is not stored, and of what alone reads it
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     if (views.is_view[position] || node.outputs.empty() || node.outputs[0] == kAbsent) continue;
     const TensorId made = node.outputs[0];
-    if (is_result[made] || std::ranges::any_of(readers[made], is_library)) continue;
-    const bool is_shared = has_several(readers[made]);
+    if (!readers.are_generated(made)) continue;
+    const bool is_shared = readers.are_several(made);
     if (traces_bias_apart(graph, node, kinds[position])) {
       repeats_bias_[position] = is_shared;
       reads[made] = {made, node.inputs[2]};

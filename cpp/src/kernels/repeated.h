@@ -5,6 +5,7 @@
 #include "latpred/graph.h"
 #include "latpred/operators.h"
 #include "latpred/views.h"
+#include "memory_readers.h"
 
 namespace latpred {
 
@@ -14,7 +15,7 @@ namespace latpred {
 class Repeated {
  public:
   Repeated() = default;
-  Repeated(const Graph& graph, const ViewInfo& views, const std::vector<CostKind>& kinds);
+  Repeated(const Graph& graph, const std::vector<CostKind>& kinds, const ViewInfo& views, const MemoryReaders& readers);
 
   // Whether no kernel writes the memory of `id`.
   [[nodiscard]] bool is_unstored(TensorId id) const {

@@ -1,6 +1,5 @@
 #include "latpred/views.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
@@ -202,21 +201,6 @@ ViewInfo find_views(const Graph& graph, bool channels_last, Ordering ordering) {
     }
   }
   return info;
-}
-
-std::vector<std::vector<NodeId>> memory_readers(const Graph& graph, const ViewInfo& views) {
-  std::vector<std::vector<NodeId>> readers(graph.tensors.size());
-  for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
-    if (views.is_view[position]) continue;
-    for (const TensorId id : graph.nodes[position].inputs) {
-      if (id != kAbsent) readers[views.base[id]].push_back(position);
-    }
-  }
-  return readers;
-}
-
-bool has_several(const std::vector<NodeId>& readers) {
-  return std::ranges::any_of(readers, [&](NodeId reader) { return reader != readers.front(); });
 }
 
 }  // namespace latpred

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "latpred/kernel.h"
+#include "latpred/graph.h"
 
 namespace latpred {
 
@@ -30,14 +30,5 @@ class GeneratedReads {
   std::vector<TensorId> seen_through_;    // [tensors] what a view looks at
   std::vector<std::vector<Read>> reads_;  // [rows]
 };
-
-// `kept` does the work of both; nothing but `kept` reads what `gone` makes.
-void merge(Kernel& gone, Kernel& kept);
-
-// Marks the rows that put parts together besides what else they do. `kinds`: of the graph's nodes.
-void note_concatenations(std::vector<Kernel>& rows, const std::vector<CostKind>& kinds);
-
-// Takes the rows out whose numbers are in `gone`.
-void drop(std::vector<Kernel>& rows, const std::vector<std::int64_t>& gone);
 
 }  // namespace latpred
