@@ -216,7 +216,7 @@ class KernelResidual : public Predictor {
     return result;
   }
 
-  // One execution. The same form as predictors/kernel_residual.cpp fits.
+  // One execution. The same form as predictors/kernel_sums.cpp fits.
   [[nodiscard]] double seconds(const KernelTerms& terms, const Outputs& learnt, const DeviceEffects& on_device,
                                const RuntimeEffects& by_runtime) const {
     const double log_inverse_compute = learnt.log_inverse_compute +

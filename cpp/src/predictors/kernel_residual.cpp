@@ -18,12 +18,8 @@
 namespace latpred {
 namespace {
 
-constexpr std::int64_t kNumOutputs = 4;
-// Compute on each sort of units, memory, gap.
 constexpr auto kNumUnits = static_cast<std::int64_t>(kNumComputeUnits);
-constexpr std::int64_t kNumDeviceEffects = kNumUnits + 2;
-constexpr std::int64_t kNumVersionEffects = 3;
-constexpr double kNorm = 3;  // joins compute and memory time, kernels and launches
+constexpr double kNorm = 3;  // joins kernels and launches
 
 // Where the fit starts: the trial's common efficiencies, a wave exponent of 0.27, the shortest replayed kernels.
 const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6)};

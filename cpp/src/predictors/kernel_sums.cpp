@@ -2,12 +2,10 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -20,10 +18,10 @@ using torch::autograd::variable_list;
 constexpr double kNoBytes = 1e-3;  // keeps memory time above 0 where a kernel moves none
 
 // Places in LearntOfKernels.
-constexpr std::int64_t kCompute = 0, kMemory = 1, kWave = 2, kGap = 3, kNumOutputs = 4;
-constexpr std::int64_t kOnMemory = 3, kOnGap = 4, kNumDeviceEffects = 5;
-constexpr std::int64_t kVersionOfMemory = 2, kNumVersionEffects = 3;
-constexpr std::int32_t kNoLibrary = 2;  // it has no version
+constexpr std::int64_t kCompute = 0, kMemory = 1, kWave = 2, kGap = 3;
+constexpr std::int64_t kOnMemory = kNumComputeUnits, kOnGap = kOnMemory + 1;
+constexpr auto kNoLibrary = static_cast<std::int32_t>(KernelLibrary::none);
+constexpr std::int64_t kVersionOfMemory = kNoLibrary;
 
 // What the sums are made of, in the order in which autograd passes and keeps it: what was learnt, then the batch.
 enum Part : std::uint8_t {
@@ -52,7 +50,7 @@ enum Slope : std::uint8_t {
   by_held,
   by_cycles,
   of_launch,
-  kNumSlopes
+  num_slopes,
 };
 
 double logistic(double value) { return 1 / (1 + std::exp(-value)); }
@@ -72,7 +70,7 @@ std::vector<double> exponentials(const at::Tensor& values) {
 }
 
 template <typename Number>
-void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slopes /* [k, kNumSlopes] */) {
+void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slopes /* [k, num_slopes] */) {
   const at::Tensor &outputs = saved[outputs_part], &device = saved[device_part], &version = saved[version_part],
                    &l2 = saved[l2_part];
   const auto memory_factor = exponentials<Number>(saved[memory_part]);
@@ -94,7 +92,7 @@ void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slope
     double seconds = 0;
     double launches = 0;
     for (std::int64_t k = first[call]; k < first[call + 1];
-         ++k, kernel += kNumKernelNumbers, places += kNumKernelIndices, slopes += kNumSlopes) {
+         ++k, kernel += kNumKernelNumbers, places += kNumKernelIndices, slopes += num_slopes) {
       const double* output = output_factor.data() + index(places, KernelIndex::input) * kNumOutputs;
       const std::int32_t library = index(places, KernelIndex::library);
       const double count = number(kernel, KernelNumber::count);
@@ -118,6 +116,7 @@ void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slope
                                  of_version[kVersionOfMemory] * memory_factor[index(places, KernelIndex::memory_kind)];
       const double memory = std::max(free_memory, number(kernel, KernelNumber::least_memory_s));
 
+      // The norm of 3: neither hides the other where they are alike.
       const double cubes = compute * compute * compute + memory * memory * memory;
       const double busy = std::cbrt(cubes);
       const double gap = output[kGap] * of_device[kOnGap] * number(kernel, KernelNumber::gap_scale);
@@ -161,7 +160,7 @@ variable_list gradients_of(const variable_list& saved, const at::Tensor& d_sums)
   for (std::int64_t call = 0; call < num_calls;
        ++call, d_device += kNumDeviceEffects, d_version += kNumVersionEffects) {
     const Number scale = of_seconds[call];
-    for (std::int64_t k = first[call]; k < first[call + 1]; ++k, places += kNumKernelIndices, slopes += kNumSlopes) {
+    for (std::int64_t k = first[call]; k < first[call + 1]; ++k, places += kNumKernelIndices, slopes += num_slopes) {
       Number* d_output = d_outputs + index(places, KernelIndex::input) * kNumOutputs;
       const std::int32_t library = index(places, KernelIndex::library);
       const Number compute = scale * slopes[by_compute];
@@ -207,7 +206,7 @@ class SumKernels : public torch::autograd::Function<SumKernels> {
                         numbers,
                         indices};
     const at::Tensor sums = at::empty({2, device.size(0)}, device.options());
-    const at::Tensor slopes = at::empty({numbers.size(0), kNumSlopes}, device.options());
+    const at::Tensor slopes = at::empty({numbers.size(0), num_slopes}, device.options());
     AT_DISPATCH_FLOATING_TYPES(device.scalar_type(), "sum_kernels", [&] {
       add_up(saved, sums.mutable_data_ptr<scalar_t>(), slopes.mutable_data_ptr<scalar_t>());
     });

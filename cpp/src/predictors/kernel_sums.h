@@ -2,9 +2,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 #include "batch/kernel_batch.h"
+#include "latpred/kernel_terms.h"
 
 namespace latpred {
+
+inline constexpr auto kNumOutputs = static_cast<std::int64_t>(kOutputBounds.size());
+inline constexpr std::int64_t kNumDeviceEffects = kNumComputeUnits + 2;
+inline constexpr std::int64_t kNumVersionEffects = kNumKernelLibraries;  // memory's where no library has one
 
 // What the seconds of the kernels of B calls are made of besides physics; u different inputs of kernels.
 struct LearntOfKernels {
@@ -18,8 +25,8 @@ struct LearntOfKernels {
 };
 
 // [2, B]: the seconds of a call's kernels, and its launches weighted by what they take the host. Like what graph_sums
-// has, one loop over the kernels that finds the gradients with the sums: composed of general operations, it was four
-// fifths of a fit.
+// has, one loop over the kernels that finds the gradients with the sums: composed of general operations, it wrote and
+// read a number of each kernel at every step of the form.
 [[nodiscard]] at::Tensor sum_kernels(const KernelBatch& batch, const LearntOfKernels& learnt);
 
 }  // namespace latpred
