@@ -8,19 +8,9 @@ p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
 
 from latpred import datasets
 from latpred._core import Graph, GraphBuilder, __version__
-from latpred.api import (
-    calibrate,
-    devices,
-    frameworks,
-    load,
-    operators,
-    precisions,
-    predict,
-    predict_many,
-    predictors,
-    runtimes,
-)
+from latpred.api import calibrate, load, predict, predict_many
 from latpred.calibration import Calibration
+from latpred.catalog import devices, frameworks, operators, precisions, predictors, runtimes
 from latpred.colocation import CoLocatedMember, CoLocation, colocate
 from latpred.errors import (
     CheckpointError,

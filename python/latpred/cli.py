@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from latpred import (
     _core,
     api,
+    catalog,
     cli_calibrate,
     cli_campaign,
     cli_colocate,
@@ -189,10 +190,10 @@ def _devices(options: argparse.Namespace) -> None:
 
     console = _console()
     if options.name is None:
-        console.print(api.devices().to_rich())
+        console.print(catalog.devices().to_rich())
         console.print(aliases_text())
         return
-    device = api.devices()[options.name]
+    device = catalog.devices()[options.name]
     _print_pairs(console, facts(device))
     profiles = partitions_table(device)
     if profiles:

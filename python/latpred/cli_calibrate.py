@@ -8,7 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from latpred import api
+from latpred import api, catalog
 from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
 from latpred.errors import InvalidArgumentError
 
@@ -133,7 +133,7 @@ def _list(options: argparse.Namespace) -> None:
         return
     screen = console()
     print_table(
-        screen, f"Networks whose timing tells most about {api.devices()[device].name}, one after another", probes
+        screen, f"Networks whose timing tells most about {catalog.devices()[device].name}, one after another", probes
     )
     screen.print("Put your timings into a file and run: latpred calibrate timings.csv --device NAME --out FILE")
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -144,9 +144,9 @@ def _list(options: argparse.Namespace) -> None:
 
 def _device_here(asked: str | None, vendor_name: str) -> str:
     """The table's name of this machine's GPU; what was asked for decides where the table does not know the vendor's."""
-    name = None if asked is None else api.devices()[asked].name
+    name = None if asked is None else catalog.devices()[asked].name
     try:
-        here = api.devices()[vendor_name].name
+        here = catalog.devices()[vendor_name].name
     except InvalidArgumentError as error:
         if name is None:
             raise InvalidArgumentError(f"{error}; --device says which one this machine's GPU is") from error

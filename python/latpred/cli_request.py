@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from latpred import api
+from latpred import catalog
 from latpred.cli_output import count
 from latpred.errors import InvalidArgumentError
 
@@ -15,7 +15,9 @@ def add_network(parser: argparse.ArgumentParser) -> None:
     """The options that name a network."""
     group = parser.add_argument_group("the network")
     group.add_argument("path", metavar="FILE", help="the model file")
-    group.add_argument("--framework", help=f"what the file is: {', '.join(api.frameworks())} (default: its content)")
+    group.add_argument(
+        "--framework", help=f"what the file is: {', '.join(catalog.frameworks())} (default: its content)"
+    )
     group.add_argument("--batch", type=count, default=1, metavar="N", help="items in the call (default 1)")
     group.add_argument(
         "--input",
@@ -31,18 +33,18 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where and how it runs")
     group.add_argument("--device", default="A100", metavar="NAME", help="see latpred devices (default A100)")
     group.add_argument("--partition", metavar="PART", help="a part of it: 2g.10gb (MIG), 50%% (MPS), 32sm")
-    runtimes = ", ".join(row.name for row in api.runtimes())
+    runtimes = ", ".join(row.name for row in catalog.runtimes())
     group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: eager)")
     group.add_argument(
         "--runtime-version", metavar="NAME", help='a measured one of it, as "torch 2.4" of eager (default: not said)'
     )
-    precisions = ", ".join(row.name for row in api.precisions())
+    precisions = ", ".join(row.name for row in catalog.precisions())
     group.add_argument("--precision", default="default", metavar="NAME", help=precisions)
     group.add_argument(
         "--input-on", default="device", metavar="PLACE", help="where the input lies: device, pinned, pageable"
     )
     group.add_argument("--autograd", action="store_true", help="keep what a backward pass needs (memory)")
-    predictors = ", ".join(row.name for row in api.predictors())
+    predictors = ", ".join(row.name for row in catalog.predictors())
     group.add_argument(
         "--predictor",
         metavar="NAME",

@@ -95,7 +95,7 @@ def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
 def alternatives(prediction: Prediction) -> Table[Alternative]:
     """The answer at other precisions, runtimes and batches. A calibration is left out where it was made for another
     precision or runtime; a row of what was asked without it is then what such rows compare to."""
-    from latpred.api import runtimes
+    from latpred.catalog import runtimes
 
     graph = prediction.graph
     runtime = runtimes()[prediction.runtime]

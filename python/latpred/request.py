@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from typing import Any
 
 from latpred import _core
@@ -72,3 +74,26 @@ def check_flag(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
     raise InvalidArgumentError(f"{name} must be True or False, got {value!r}")
+
+
+def check_count(name: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        count = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}") from None
+    if not 1 <= count < 2**63:
+        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}")
+    return count
+
+
+def check_batch(batch: Any, name: str = "batch") -> int:
+    return check_count(name, batch)
+
+
+def as_list(name: str, value: Any, kind: type) -> list[Any]:
+    values = [value] if isinstance(value, kind) or not isinstance(value, Iterable) else list(value)
+    if not values:
+        raise InvalidArgumentError(f"{name} is empty; give at least one")
+    return values

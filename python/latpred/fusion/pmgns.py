@@ -7,11 +7,11 @@ so it is a small student for search loops and no second opinion.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +25,6 @@ from latpred.request import make_request
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Session
-
-    GraphNetworkAnswers: TypeAlias = Callable[[Sequence[Graph], dict[str, Any], Session], "list[GraphPrediction]"]
 
 NAME = "pmgns"
 
