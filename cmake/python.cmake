@@ -7,6 +7,16 @@ if(LATPRED_PYTHON)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir OUTPUT_VARIABLE latpred_pybind11_dir
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   find_package(pybind11 3.0 CONFIG REQUIRED HINTS ${latpred_pybind11_dir})
+  # pip builds in an environment at another place each time: headers that stay where they are need no new compilation.
+  file(GLOB_RECURSE latpred_headers RELATIVE ${pybind11_INCLUDE_DIR} ${pybind11_INCLUDE_DIR}/pybind11/*.h)
+  foreach(header ${latpred_headers})
+    cmake_path(GET header PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/${folder})
+    file(COPY_FILE ${pybind11_INCLUDE_DIR}/${header} ${PROJECT_BINARY_DIR}/include/${header} ONLY_IF_DIFFERENT)
+  endforeach()
+  set_target_properties(pybind11::pybind11_headers PROPERTIES
+                        INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/include
+                        INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/include)
 endif()
 
 find_program(LATPRED_GOLD ld.gold)
