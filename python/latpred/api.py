@@ -15,7 +15,7 @@ from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.inputs import Inputs
 from latpred.loading import Path
 from latpred.prediction import Prediction, PredictionTable
-from latpred.request import as_list, check_batch, check_count, check_flag, make_request
+from latpred.request import as_list, check_count, check_flag, make_request
 
 if TYPE_CHECKING:
     from latpred._core import Session
@@ -52,7 +52,7 @@ def load(
         raise InvalidArgumentError(
             f"load() needs exactly one of path= (a model file) and model= (a live object), got {found}"
         )
-    batch = check_batch(batch)
+    batch = check_count("batch", batch)
     if model is not None:
         loading.refuse_with_model(framework)
         return loading.load_model(model, batch, input)
@@ -118,7 +118,7 @@ def predict(
     if graph is not None:
         loading.check_graph(graph)
         loading.refuse_with_graph(framework=framework, input=input)
-        if batch is not None and check_batch(batch) != graph.batch:
+        if batch is not None and check_count("batch", batch) != graph.batch:
             graph = graph.with_batch(batch)
     else:
         graph = load(
@@ -174,7 +174,7 @@ def predict_many(
         )
     wanted_batches = None if batches is None else as_list("batches", batches, int)
     if wanted_batches is not None:
-        wanted_batches = [check_batch(batch, "batches") for batch in wanted_batches]
+        wanted_batches = [check_count("batches", batch) for batch in wanted_batches]
     used = find_calibration(calibration)
     asked = [
         dispatch.request_words(

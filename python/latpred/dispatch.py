@@ -12,7 +12,6 @@ from latpred.calibration import Calibration
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
 from latpred.prediction import Prediction
-from latpred.request import make_request
 
 if TYPE_CHECKING:
     from latpred._core import Session
@@ -94,7 +93,12 @@ def answer_many(
 ) -> list[Prediction]:
     """For every graph on every device, in that order."""
     if any(one.network for one in asking):
-        by_device = [(one.network or _by_table)(graphs, one.words, answering) for one in asking]
+        by_device = [
+            one.network(graphs, one.words, answering)
+            if one.network
+            else _by_table(graphs, one.request, answering, used)
+            for one in asking
+        ]
         return [answers[place] for place in range(len(graphs)) for answers in by_device]
     if trained is None:
         requests = [one.request for one in asking]
@@ -110,8 +114,8 @@ def answer_many(
     ]
 
 
-def _by_table(graphs: Sequence[Graph], asked: dict[str, Any], answering: Session) -> list[Prediction]:
+def _by_table(
+    graphs: list[Graph], request: _core.PredictRequest, answering: Session, used: Calibration | None
+) -> list[Prediction]:
     """Answers by the compiled part's predictors."""
-    request = make_request(**asked)
-    calibration = asked["calibration"]
-    return [Prediction(answering.predict(graph, request), graph, request, answering, calibration) for graph in graphs]
+    return [Prediction(answering.predict(graph, request), graph, request, answering, used) for graph in graphs]

@@ -88,10 +88,6 @@ def check_count(name: str, value: Any) -> int:
     return count
 
 
-def check_batch(batch: Any, name: str = "batch") -> int:
-    return check_count(name, batch)
-
-
 def as_list(name: str, value: Any, kind: type) -> list[Any]:
     values = [value] if isinstance(value, kind) or not isinstance(value, Iterable) else list(value)
     if not values:
