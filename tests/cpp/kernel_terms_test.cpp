@@ -198,6 +198,14 @@ TEST(TermColumns, TellBfloat16ConvolutionsOfUnevenChannels) {
   EXPECT_FALSE(is_uneven(18, 64, Arithmetic::bf16, "V100"));  // has no bf16 units: falls back
 }
 
+TEST(TermColumns, SizesFillVectorsWhereTheRuntimePadsThem) {
+  const Kernel uneven = product(512, 18, 324, Arithmetic::fp16);
+  for (const char* column : {"n_by_8", "k_by_8"}) {
+    EXPECT_EQ(input(uneven, "T4", column), 0) << column;
+    EXPECT_EQ(input(uneven, "T4", column, "tensorrt"), 1) << column;
+  }
+}
+
 TEST(TermColumns, TellDepthwiseConvolutionsThatPyTorchKeepsForItself) {
   Kernel kernel;
   kernel.kind = CostKind::conv_depthwise;

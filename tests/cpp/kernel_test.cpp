@@ -161,6 +161,21 @@ TEST(Kernels, ATensorWithTwoReadersEndsAGroup) {
   EXPECT_EQ(kernels.rows[0].members, std::vector<NodeId>{0});
 }
 
+// The gate of an image: a library's epilogue has its elements in registers, not those of the image.
+TEST(Kernels, WhatALibraryMakesIsRepeatedInAKernelOfItsOwn) {
+  GraphMaker make;
+  const Shape image{kBatch, 16, 8, 8};
+  const Shape pooled{kBatch, 16, 1, 1};
+  const TensorId x = make.input(image);
+  const TensorId mean = make.node(OperatorId::global_average_pool, {x}, pooled);
+  const TensorId c = make.node(OperatorId::conv, {mean, make.weight({16, 16, 3, 3})}, pooled, conv_settings());
+  const TensorId gate = make.node(OperatorId::sigmoid, {c}, pooled);
+  const Kernels kernels = fuse(make.build({make.node(OperatorId::mul, {x, gate}, image)}), "tensorrt", "fp32");
+  ASSERT_EQ(kernels.rows.size(), 3U);
+  EXPECT_EQ(kernels.rows[1].members, (std::vector<NodeId>{1, 2}));
+  EXPECT_EQ(kernels.rows[2].kind, CostKind::binary);
+}
+
 TEST(Kernels, AttentionIsRecognisedWhereTheRuntimeFusesIt) {
   const Graph graph = attention_block();
   const Kernels fused = fuse(graph, "tensorrt", "fp16");

@@ -15,6 +15,7 @@ struct Runtime {
   bool fuses;          // false: one kernel for each operator that moves data
   bool fuses_shared;   // also behind what several operators read, casts included, as a code generator does
   bool strided_views;  // transposes and slices are views, as in PyTorch; false: copies
+  bool pads_sizes;     // lays tensors out itself, with sizes that fill its kernels' vectors
   bool on_gpu;
   bool on_cpu;
   double host_s_per_launch;  // the host's time for one launch: what a small batch waits for

@@ -20,6 +20,8 @@ constexpr double kHighestIntensity = 14;
 constexpr double kLargestInOut = 6;
 // Of flops where a kernel has none.
 constexpr double kNoFlops = 1e-9;
+// Sizes that are no multiple of it fill no vector of half precision.
+constexpr double kAligned = 8;
 
 double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
 double is_multiple(double size, double step) { return size > 0 && std::fmod(size, step) == 0 ? 1 : 0; }
@@ -32,6 +34,10 @@ double columns(In in) { return is_product(in.kernel) ? in.kernel.n : 0; }
 double depth(In in) { return is_product(in.kernel) ? in.kernel.k : 0; }
 
 double flag(bool is_set) { return is_set ? 1 : 0; }
+
+// TensorRT lays images out with their channels padded to the vectors of its kernels (TensorFormat: kHWC8, kCHW32):
+// what PyTorch pays for HRNet's 18 and 36 channels says nothing about it.
+double by_8(In in, double size) { return in.runtime.pads_sizes ? 1 : is_multiple(size, kAligned); }
 
 // Inductor writes these from one template; ATen has a kernel for each, of which some are slow.
 constexpr Kinds kFromOneTemplate = kInlined & ~of(CostKind::index, CostKind::resize);
@@ -74,9 +80,7 @@ double uncommon_depthwise(In in, std::size_t) {
   return flag(kernel.kind == CostKind::conv_depthwise && kernel.channels_last && !is_quick);
 }
 
-// Convolutions of channels that are no multiple of 8 have quick kernels for fp16 and none for bfloat16.
-constexpr double kAligned = 8;
-
+// Convolutions of such channels have quick kernels for fp16 and none for bfloat16.
 double uneven_bf16(In in, std::size_t) {
   const Kernel& kernel = in.kernel;
   const bool is_dense = kernel.kind == CostKind::conv || kernel.kind == CostKind::conv_1x1;
@@ -123,13 +127,15 @@ std::vector<TermColumn> make_columns() {
       {"groups", "log2", "groups of the convolution", [](In in, std::size_t) { return log2_size(in.kernel.groups); }},
       {"intensity", "log2", "flops over activation bytes", intensity},
       {"in_over_out", "log2", "activation bytes read over written", in_over_out},
-      {"n_by_8", "0 or 1", "n is a multiple of 8", [](In in, std::size_t) { return is_multiple(columns(in), 8); }},
-      {"k_by_8", "0 or 1", "k is a multiple of 8", [](In in, std::size_t) { return is_multiple(depth(in), 8); }},
+      {"n_by_8", "0 or 1", "n is a multiple of 8, or padded to one",
+       [](In in, std::size_t) { return by_8(in, columns(in)); }},
+      {"k_by_8", "0 or 1", "k is a multiple of 8, or padded to one",
+       [](In in, std::size_t) { return by_8(in, depth(in)); }},
       {"n_used_64", "share", "n over n rounded up to 64",
        [](In in, std::size_t) { return used_share(columns(in), 64); }},
       {"k_used_64", "share", "k over k rounded up to 64", [](In in, std::size_t) { return used_share(depth(in), 64); }},
-      {"m_by_8", "0 or 1", "m of each product of a batch is a multiple of 8",
-       [](In in, std::size_t) { return is_multiple(own_rows(in), 8); }},
+      {"m_by_8", "0 or 1", "m of each product of a batch is a multiple of 8, or padded to one",
+       [](In in, std::size_t) { return by_8(in, own_rows(in)); }},
       {"masked", "0 or 1", "attention with a mask", [](In in, std::size_t) { return flag(in.kernel.masked); }},
       {"row", "log2", "elements that one result of a norm, softmax or reduction combines",
        [](In in, std::size_t) { return log2_size(in.kernel.row); }},

@@ -28,10 +28,18 @@ struct Joining {
       if (id == kAbsent || rows.tail_row(id) <= best.row || is_apart(id)) continue;
       if (prepared.num_uses[id] != 1 && !prepared.runtime.fuses_shared) continue;
       const Kernel& row = rows[rows.tail_row(id)];
-      const auto fused = fused_kind(prepared.runtime.name, row.kind, prepared.kinds[position]);
+      const auto fused = fused_kind(prepared.runtime.name, row.kind, prepared.kinds[position], is_repeated(id));
       if (fused && row.repeat == node.repeat) best = {rows.tail_row(id), *fused};
     }
     return best;
+  }
+
+  // Whether the node makes more elements than `id` has.
+  [[nodiscard]] bool is_repeated(TensorId id) const {
+    const auto& tensors = prepared.graph.tensors;
+    return std::ranges::any_of(node.outputs, [&](TensorId output) {
+      return output != kAbsent && tensors[output].num_elements() > tensors[id].num_elements();
+    });
   }
 
   // Whether a code generator reads `id`, which a row ends in, in a kernel of its own whatever their kinds are.
