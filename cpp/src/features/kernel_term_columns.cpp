@@ -20,7 +20,7 @@ constexpr double kHighestIntensity = 14;
 constexpr double kLargestInOut = 6;
 // Of flops where a kernel has none.
 constexpr double kNoFlops = 1e-9;
-// Sizes that are no multiple of it fill no vector of half precision.
+// Sizes that are no multiple of it leave vectors of half precision partly empty.
 constexpr double kAligned = 8;
 
 double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
@@ -80,7 +80,7 @@ double uncommon_depthwise(In in, std::size_t) {
   return flag(kernel.kind == CostKind::conv_depthwise && kernel.channels_last && !is_quick);
 }
 
-// Convolutions of such channels have quick kernels for fp16 and none for bfloat16.
+// Convolutions of channels that are no multiple of 8 have quick kernels for fp16 and none for bfloat16.
 double uneven_bf16(In in, std::size_t) {
   const Kernel& kernel = in.kernel;
   const bool is_dense = kernel.kind == CostKind::conv || kernel.kind == CostKind::conv_1x1;
