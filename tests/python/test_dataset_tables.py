@@ -227,6 +227,18 @@ def test_paddles_earlier_list_copied_an_image_more_for_each_item():
         assert more_ms[recipe_text] == pytest.approx(expected, abs=1e-3)
 
 
+def test_paddles_lists_contradict_one_another_where_single_images_meet_grouped_convolutions():
+    rows = pd.read_parquet(REPOSITORY / "data" / "measurements" / "rows.parquet")
+    is_asked = (rows.source == paddleclas.SOURCE) & (rows.device == "V100-SXM2-16GB")
+    seconds = rows[is_asked].pivot_table(index="recipe", columns=["runtime_version", "batch"], values="value")
+    later_over_earlier = seconds[paddleclas.LATER_VERSION] / seconds[paddleclas.EARLIER_VERSION]
+    apart = later_over_earlier[later_over_earlier[1] < 0.5]
+    assert len(apart) == 14
+    assert apart.index.str.contains(r"dpn|dla\d+x|resnext").all()
+    assert (round(apart[1].min(), 2), round(apart[1].max(), 2)) == (0.33, 0.48)
+    assert (round(apart[8].min(), 2), round(apart[8].max(), 2)) == (0.80, 1.07)
+
+
 def example(file, headings, **cells):
     return json.dumps({"file": file, "heading": ["Performance", *headings], "context": [], "row": cells})
 

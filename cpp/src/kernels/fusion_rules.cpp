@@ -38,7 +38,8 @@ constexpr FusionRule kFusionRules[]{
     {"onnxruntime", kProducts, of(CostKind::binary), false, std::nullopt, false},
     {"onnxruntime", of(CostKind::binary), of(CostKind::layer_norm), true, std::nullopt},
     {"onnxruntime", of(CostKind::unary), kPointwise, false, std::nullopt},
-    // OpenVINO on a CPU: post-operations of convolutions and products, Snippets for point-wise chains.
+    // OpenVINO on a CPU: post-operations of convolutions and products, Snippets for point-wise chains. The first two
+    // should not repeat either, but the shipped models of a core were fitted on them as they are.
     {"openvino", kConvolutions, kPointwise | of(CostKind::batch_norm), false, std::nullopt},
     {"openvino", kProducts, kPointwise, false, std::nullopt},
     {"openvino", kPointwise | of(CostKind::batch_norm), kPointwise | of(CostKind::batch_norm), false, std::nullopt},
