@@ -176,14 +176,17 @@ def runtimes_page() -> str:
         for row in latpred.runtimes()
     ]
     headings = ["runtime", "what it is", "fuses", "GPU", "CPU", "precisions", "host time per launch"]
-    versions = session().evidence("").versions.items()
+    versions = [
+        [name, ", ".join(f"`{version}`" for version in names)]
+        for name, names in session().evidence("").versions.items()
+    ]
     return (
         "# Runtimes, precisions, predictors\n\n"
         + NOTE
         + "\n## Runtimes\n\n"
         + markdown_table(headings, runtimes)
         + '\nVersions that were told apart, for `runtime_version=`. `"torch 2.4"` is `torch 2.4.0`.\n\n'
-        + markdown_table(["runtime", "measured versions"], ([name, ", ".join(names)] for name, names in versions))
+        + markdown_table(["runtime", "measured versions"], versions)
         + "\n## Precisions\n\n"
         + markdown_table(["precision", "what it is"], ([row.name, row.description] for row in latpred.precisions()))
         + '\n## Predictors\n\nWhere none is named the first answers; on `device="cpu"` it is `roofline`, or `lilou` '

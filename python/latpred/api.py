@@ -90,8 +90,8 @@ def predict(
     device: a name or alias in devices(), or "cpu": this machine, which is measured when it is asked for first.
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: "eager". precision: a name in precisions().
-    runtime_version: a measured one of it, as "torch 2.4" of eager and compiled; None: not said, which answers by the
-        newest measured one with a wider interval.
+    runtime_version: a measured one of it, or a stack that runs it: "torch 2.4", "tensorrt 10", "paddle inference"
+        (docs/runtimes.md has them all); None: not said, which answers by the newest with a wider interval.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
     predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual", for "cpu" "roofline",

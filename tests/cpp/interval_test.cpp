@@ -53,8 +53,8 @@ TEST(Interval, AMeasuredVersionIsFoundWithoutItsLastNumbers) {
     return testing::message_of<InvalidArgumentError>([&] { (void)measured_version(evidence, runtime_name, version); });
   };
   EXPECT_EQ(message("eager", "torch 2.7"),
-            "version 'torch 2.7' of runtime 'eager' was not measured; measured: torch 1.13, torch 2.4.0, torch 2.40.0; "
-            "leave runtime_version out for any other");
+            "version 'torch 2.7' of runtime 'eager' was not measured; measured: 'torch 1.13', 'torch 2.4.0', "
+            "'torch 2.40.0'; leave runtime_version out for any other");
   EXPECT_EQ(message("tensorrt", "10"),
             "no versions of runtime 'tensorrt' were told apart: leave runtime_version out, got '10'");
 }

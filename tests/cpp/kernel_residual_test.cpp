@@ -34,6 +34,7 @@ struct Numbers {
   double device_compute = 0;
   double runtime_memory = 0;
   double version_memory = 0;  // of eager by "torch 1.13"
+  double version_gap = 0;
   double launch = 0;
   double host_convolutions = 0;
   double memory_kinds = 0;
@@ -59,7 +60,7 @@ struct Numbers {
         {"cycles", array({2, 1}, cycles)},
         {"memory_effects", array({2, kNumMemoryKinds}, memory_kinds)},
         {"device_effects", array({2, 1, 5})},
-        {"runtime_effects", array({2, 2, 3})},
+        {"runtime_effects", array({2, 2, 4})},
         {"launch_effects", array({2, 1}, launch)},
         {"host_kind_effects", array({2, kNumCostKinds})},
     };
@@ -69,8 +70,9 @@ struct Numbers {
     }
     arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
     for (const std::size_t place : {0U, 1U, 2U, 5U, 6U, 7U}) arrays.at("device_effects").values[place] = device_compute;
-    for (const std::size_t place : {2U, 8U}) arrays.at("runtime_effects").values[place] = runtime_memory;
-    for (const std::size_t place : {5U, 11U}) arrays.at("runtime_effects").values[place] = version_memory;
+    for (const std::size_t place : {2U, 10U}) arrays.at("runtime_effects").values[place] = runtime_memory;
+    for (const std::size_t place : {6U, 14U}) arrays.at("runtime_effects").values[place] = version_memory;
+    for (const std::size_t place : {7U, 15U}) arrays.at("runtime_effects").values[place] = version_gap;
     const std::string more =
         concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
                R"(], "memory_kinds": ["stacked", "graphics", "fast graphics", "old graphics"], )",
@@ -159,6 +161,10 @@ TEST(KernelResidual, AVersionThatIsSaidHasItsOwnEffect) {
   const Numbers numbers{.runtime_memory = 0.1, .version_memory = 0.4};
   EXPECT_NEAR(relu_s(numbers, "torch 1.13") / relu_s({}, ""), std::exp(0.4), 0.01);
   EXPECT_NEAR(relu_s(numbers, "") / relu_s({}, ""), std::exp(0.1), 0.01);
+  const double gap_s = kGapS * kernel_terms(network.kernels.rows[1], network.device, network.part).gap_scale;
+  const Numbers waiting{.version_gap = std::log(3)};
+  EXPECT_NEAR(relu_s(waiting, "torch 1.13") - relu_s({}, ""), 2 * gap_s, 1e-12);
+  EXPECT_DOUBLE_EQ(relu_s(waiting, ""), relu_s({}, ""));
 }
 
 TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {

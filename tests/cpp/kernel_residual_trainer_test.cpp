@@ -155,7 +155,7 @@ NamedArrays no_learning() {
           {"kind_bias", zeros({kNumKinds, 4})},
           {"chip_effects", zeros({1, 5})},
           {"device_effects", zeros({2, 5})},
-          {"version_effects", zeros({1, 3})},
+          {"version_effects", zeros({1, 4})},
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
           {"memory_effects", zeros({4})},
@@ -222,7 +222,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   arrays.at("kind_bias").values[4] = 0.05;
   arrays.at("chip_effects").values = {9, 0.01, 9, 0.02, 0.03};
   arrays.at("device_effects").values = {9, 9, 9, 9, 9, 9, 0.04, 9, 0.05, 0.06};
-  arrays.at("version_effects").values = {0.07, 9, 0.08};
+  arrays.at("version_effects").values = {0.07, 9, 0.08, 0.1};
   arrays.at("launch_effects").values = {0.3};
   arrays.at("host_effects").values = {0.2};
   arrays.at("memory_effects").values = {9, 0.09, 9, 9};
@@ -235,7 +235,7 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   const double traffic = 8e5 + 8e6 * (0.5 + 0.5 * 16 / 17);  // four times what half the L2 holds
   const double memory = traffic / 1e12 * std::exp(0.2 + learnt_memory + 0.02 + 0.05 + 0.08 + 0.09) /
                         std::pow(1.3, 1 / (1 + std::exp(1.0)));
-  const double kernel = pnorm3(compute, memory) + 2e-6 * 0.8 * std::exp(0.03 + 0.06);
+  const double kernel = pnorm3(compute, memory) + 2e-6 * 0.8 * std::exp(0.03 + 0.06 + 0.1);
   EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).latency_s.at(0), pnorm3(2 * kernel, 5e-4 * std::exp(0.5)),
               1e-12);
 

@@ -31,7 +31,7 @@ KernelBatch two_calls() {
 LearntOfKernels learnt() {
   return {.outputs = numbers({0.2, -0.4, 0.3, -12, 0.1, 0.5, -0.6, -11}).view({2, 4}),
           .device = numbers({0.1, 0.2, -0.1, 0.05, 0.3, -0.2, 0.1, 0.4, 0.15, -0.3}).view({2, 5}),
-          .version = numbers({0.07, -0.03, 0.02, 0.01, 0.04, -0.05}).view({2, 3}),
+          .version = numbers({0.07, -0.03, 0.02, 0.2, 0.01, 0.04, -0.05, -0.1}).view({2, 4}),
           .memory = numbers({0, 0.11, 0.09}),
           .l2 = numbers({-0.4, 0.3}),
           .cycles = numbers({-1}),

@@ -67,9 +67,10 @@ def test_what_this_version_lacks_is_said():
         ({"runtime_version": 2.4}, "runtime_version must be text"),
         (
             {"runtime_version": "torch 2.7"},
-            "'torch 2.7' of runtime 'eager' was not measured; measured: torch 1.13, torch",
+            "'torch 2.7' of runtime 'eager' was not measured; measured: '.*torch 1.13', 'torch",
         ),
-        ({"runtime": "tensorrt", "runtime_version": "10"}, "no versions of runtime 'tensorrt' were told apart"),
+        ({"runtime": "tensorrt", "runtime_version": "10"}, "'10' of runtime 'tensorrt' was not measured; measured: "),
+        ({"runtime": "onnxruntime", "runtime_version": "1"}, "no versions of runtime 'onnxruntime' were told apart"),
         ({"predictor": "analytic", "runtime_version": "torch 2.4"}, "no versions of runtime 'eager' were told apart"),
         ({"predictor": "pmgns", "runtime_version": "torch 2.4"}, "'pmgns' tells no versions of runtimes apart"),
         ({"precision": "fp61"}, "did you mean 'fp16'"),

@@ -202,12 +202,12 @@ def test_paddles_pages_repeat_one_another(tmp_path):
     }
     v100 = "V100-SXM2-16GB"
     assert found == {
-        ("T4", "timm:resnet50@224", 1, "fp16", "tensorrt", "pageable", 2.5),
-        (v100, "paddle:mobilenetv3_large?scale=1.25", 8, "fp32", "tensorrt", "pageable", 3.0),
-        (v100, "timm:resnet50@224", 8, "fp32", "tensorrt", "device", 6.0),
-        (v100, "timm:hgnet_tiny@224", 1, "fp32", "tensorrt", "device", 1.77),
-        (v100, "timm:efficientnet_b1@240", 1, "fp32", "tensorrt 8.0.3.4", "pageable", 3.0),
-        (v100, "timm:efficientnet_b1@240", 4, "fp32", "tensorrt", "device", 4.0),
+        ("T4", "timm:resnet50@224", 1, "fp16", "paddle inference", "pageable", 2.5),
+        (v100, "paddle:mobilenetv3_large?scale=1.25", 8, "fp32", "paddle inference", "pageable", 3.0),
+        (v100, "timm:resnet50@224", 8, "fp32", "paddle inference", "device", 6.0),
+        (v100, "timm:hgnet_tiny@224", 1, "fp32", "paddle inference", "device", 1.77),
+        (v100, "timm:efficientnet_b1@240", 1, "fp32", "paddle inference, tensorrt 8.0.3.4", "pageable", 3.0),
+        (v100, "timm:efficientnet_b1@240", 4, "fp32", "paddle inference", "device", 4.0),
     }
     stated = {row.recipe: sizes for row, *sizes in paddleclas.read_stated(tmp_path)}
     assert stated["timm:resnet50@224"] == [25.61, 4.11]

@@ -14,9 +14,9 @@ from latpred.fitting import (
     situation,
     versions,
 )
-from recipe_graphs import built, named_version
+from recipe_graphs import built
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
 
 
@@ -95,9 +95,25 @@ def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
 
 
 def test_the_newest_version_is_by_number_not_by_letter():
-    versions = ("eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|v10.8.0", "tensorrt|22.06")
-    newest = kernel_residual.Effects((), (), versions, (), ()).newest()
-    assert newest == {"eager": "eager|torch 2.10.0", "kernel": "kernel|vllm 0.9", "tensorrt": "tensorrt|v10.8.0"}
+    names = (
+        "eager|torch 2.10.0", "eager|torch 2.9.1", "tensorrt|tensorrt 10.8.0", "tensorrt|tensorrt 22.06",
+        "tensorrt|paddle inference", "tensorrt|paddle inference, tensorrt 8.0.3.4",
+    )  # fmt: skip
+    of_paddle = "tensorrt|paddle inference, tensorrt 8.0.3.4"
+    assert versions.newest(names) == {
+        "eager": "eager|torch 2.10.0",
+        "eager|torch": "eager|torch 2.10.0",
+        "tensorrt": "tensorrt|tensorrt 10.8.0",
+        "tensorrt|tensorrt": "tensorrt|tensorrt 10.8.0",
+        "tensorrt|paddle inference": of_paddle,
+    }
+
+
+def test_an_unmeasured_version_is_answered_by_the_newest_of_its_stack():
+    measured = ("eager|torch 2.4.0", "tensorrt|tensorrt 10.8.0", "tensorrt|paddle inference, tensorrt 8.0.3.4")
+    asked = ("eager|torch 2.4.0", "eager|", "tensorrt|tensorrt 7.2.1", "tensorrt|paddle inference", "tensorrt|other 1")
+    found = versions.answered_by(pd.Series([*asked, "compiled|"]), measured)
+    assert list(found) == ["eager|torch 2.4.0"] * 2 + [measured[1], measured[2], measured[1], ""]
 
 
 @pytest.mark.torch
@@ -134,7 +150,7 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
         graph = built(row.recipe, int(row.batch))
         kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
-        found = loaded.latency(graph, kernels, row.device, row.partition, named_version(row))
+        found = loaded.latency(graph, kernels, row.device, row.partition, versions.named(row.runtime_version))
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
 
 

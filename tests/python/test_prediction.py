@@ -60,6 +60,15 @@ def test_a_version_that_is_said_narrows_the_interval(prediction):
     assert newest.latency_ms == silent.latency_ms != said.latency_ms
 
 
+def test_tensorrt_differs_by_its_version_and_by_what_runs_its_engines():
+    def latency_ms(version):
+        return latpred.predict(RESNET50, device="T4", runtime="tensorrt", runtime_version=version).latency_ms
+
+    assert latency_ms("tensorrt 10") == latency_ms(None)
+    assert latency_ms("tensorrt 7.2") > latency_ms("tensorrt 10")
+    assert latency_ms("paddle inference") > latency_ms("tensorrt 10")
+
+
 def test_every_quantity_has_a_provenance(prediction):
     assert set(prediction.provenance) == KEYS
     known = {"fitted", "interpolated", "extrapolated", "modelled"}

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from latpred import _core
 from latpred.errors import CheckpointError
-from latpred.fitting import analytic, kernel_residual, kernel_terms, linear, measurements, roofline
-from recipe_graphs import built, named_version
+from latpred.fitting import analytic, kernel_residual, kernel_terms, linear, measurements, roofline, versions
+from recipe_graphs import built
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("scipy")
@@ -61,7 +61,8 @@ def test_kernel_residual_answers_as_the_module_that_was_fitted():
     expected = kernel_residual.load(Path(shipped("kernel_residual"))).predict(lowered, with_floors=False)
     for row, seconds in zip(lowered.rows.itertuples(), expected, strict=True):
         graph, kernels = prepare(row.recipe, int(row.batch), row.runtime, row.precision)
-        found = LOADED["kernel_residual"].latency(graph, kernels, row.device, row.partition, named_version(row))
+        version = versions.named(row.runtime_version)
+        found = LOADED["kernel_residual"].latency(graph, kernels, row.device, row.partition, version)
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
         assert sum(found.kernel_s) + found.host_wait_s == pytest.approx(found.latency_s, rel=1e-9)
 

@@ -159,8 +159,8 @@ std::string_view measured_version(const Evidence& evidence, std::string_view run
   };
   const auto found = std::find_if(known->second.rbegin(), known->second.rend(), is_meant);
   if (found != known->second.rend()) return *found;
-  throw InvalidArgumentError(concat("version '", asked, "' of runtime '", runtime, "' was not measured; measured: ",
-                                    join(known->second), "; leave runtime_version out for any other"),
+  throw InvalidArgumentError(concat("version '", asked, "' of runtime '", runtime, "' was not measured; measured: '",
+                                    join(known->second, "', '"), "'; leave runtime_version out for any other"),
                              {.valid = known->second});
 }
 

@@ -41,8 +41,9 @@ constexpr std::int64_t kNumDeviceEffects = kNumComputeUnits + 2;
 struct RuntimeEffects {
   std::array<double, kNumKernelLibraries> compute{};  // none for kernels of no library
   double memory = 0;
+  double gap = 0;
 };
-constexpr std::int64_t kNumRuntimeEffects = 3;
+constexpr std::int64_t kNumRuntimeEffects = kNumKernelLibraries + 1;
 
 constexpr double kKernelNorm = 3;  // joins compute and memory time; 2 to 6 fit alike
 
@@ -149,7 +150,7 @@ class KernelResidual : public Predictor {
         checkpoint, "runtime_effects", members, {static_cast<std::int64_t>(runtimes.size()), kNumRuntimeEffects});
     for (std::size_t i = 0; i < runtimes.size(); ++i) {
       const double* row = of_runtimes.data() + i * kNumRuntimeEffects;
-      runtimes_[runtimes[i]] = {{row[0], row[1], 0}, row[2]};
+      runtimes_[runtimes[i]] = {{row[0], row[1], 0}, row[2], row[3]};
     }
     const std::vector<std::string> launches = names(checkpoint, "launch_effects");
     const std::vector<double> of_launches =
@@ -234,7 +235,7 @@ class KernelResidual : public Predictor {
                                   std::pow(terms.cycles_per_byte, cycle_exponent_);
     const double memory_s = std::max(traffic / terms.bandwidth_bytes_per_s * inverse_memory, terms.least_memory_s);
 
-    return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap) * terms.gap_scale;
+    return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap + by_runtime.gap) * terms.gap_scale;
   }
 
   Evidence evidence_;

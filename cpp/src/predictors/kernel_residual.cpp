@@ -18,7 +18,6 @@
 namespace latpred {
 namespace {
 
-constexpr auto kNumUnits = static_cast<std::int64_t>(kNumComputeUnits);
 constexpr double kNorm = 3;  // joins kernels and launches
 
 // Where the fit starts: the trial's common efficiencies, a wave exponent of 0.27, the shortest replayed kernels.
@@ -111,11 +110,12 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
 }
 
 at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) const {
-  return half_squares(chip_effects_.narrow(1, 0, kNumUnits + 1), priors.chip_sd) +
-         half_squares(device_effects_.narrow(1, 0, kNumUnits + 1), priors.device_sd) +
-         half_squares(chip_effects_.select(1, kNumUnits + 1), priors.gap_sd) +
-         half_squares(device_effects_.select(1, kNumUnits + 1), priors.gap_sd) +
-         half_squares(version_effects_, priors.version_sd) + half_squares(launch_effects_, priors.launch_sd) +
+  const auto of_kernels = [&](const at::Tensor& effects /* [n, k]: the last one on the gap */, double sd) {
+    const std::int64_t gap = effects.size(1) - 1;
+    return half_squares(effects.narrow(1, 0, gap), sd) + half_squares(effects.select(1, gap), priors.gap_sd);
+  };
+  return of_kernels(chip_effects_, priors.chip_sd) + of_kernels(device_effects_, priors.device_sd) +
+         of_kernels(version_effects_, priors.version_sd) + half_squares(launch_effects_, priors.launch_sd) +
          half_squares(host_effects_, priors.host_sd) + half_squares(kind_bias_, priors.kind_sd) +
          half_squares(memory_effects_, priors.memory_sd) + half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
          half_squares(host_column_effects_ / priors.host_column_sd, 1);

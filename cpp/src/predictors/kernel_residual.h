@@ -28,7 +28,7 @@ struct KernelResidualSizes {
 struct KernelResidualPriors {
   double chip_sd = 0;
   double device_sd = 0;
-  double gap_sd = 0;  // of a chip or device
+  double gap_sd = 0;  // of a chip, device or version
   double version_sd = 0;
   double launch_sd = 0;
   double host_sd = 0;  // of one host beside those of its chip and runtime
@@ -77,7 +77,7 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor kind_bias_;            // [kinds, 4]
   at::Tensor chip_effects_;         // [chips, 5]
   at::Tensor device_effects_;       // [devices, 5]
-  at::Tensor version_effects_;      // [versions, 3]
+  at::Tensor version_effects_;      // [versions, 4]
   at::Tensor launch_effects_;       // [launches] of a chip and runtime
   at::Tensor host_effects_;         // [hosts]
   at::Tensor memory_effects_;       // [memory kinds]

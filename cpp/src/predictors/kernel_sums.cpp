@@ -21,7 +21,7 @@ constexpr double kNoBytes = 1e-3;  // keeps memory time above 0 where a kernel m
 constexpr std::int64_t kCompute = 0, kMemory = 1, kWave = 2, kGap = 3;
 constexpr std::int64_t kOnMemory = kNumComputeUnits, kOnGap = kOnMemory + 1;
 constexpr auto kNoLibrary = static_cast<std::int32_t>(KernelLibrary::none);
-constexpr std::int64_t kVersionOfMemory = kNoLibrary;
+constexpr std::int64_t kVersionOfMemory = kNoLibrary, kVersionOfGap = kVersionOfMemory + 1;
 
 // What the sums are made of, in the order in which autograd passes and keeps it: what was learnt, then the batch.
 enum Part : std::uint8_t {
@@ -119,7 +119,8 @@ void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slope
       // The norm of 3: neither hides the other where they are alike.
       const double cubes = compute * compute * compute + memory * memory * memory;
       const double busy = std::cbrt(cubes);
-      const double gap = output[kGap] * of_device[kOnGap] * number(kernel, KernelNumber::gap_scale);
+      const double gap =
+          output[kGap] * of_device[kOnGap] * of_version[kVersionOfGap] * number(kernel, KernelNumber::gap_scale);
       const double weight =
           count * number(kernel, KernelNumber::host_weight) * launch_factor[index(places, KernelIndex::host_kind)];
       seconds += count * (busy + gap);
@@ -175,6 +176,7 @@ variable_list gradients_of(const variable_list& saved, const at::Tensor& d_sums)
       d_device[kOnGap] += gap;
       if (library != kNoLibrary) d_version[library] += compute;
       d_version[kVersionOfMemory] += memory;
+      d_version[kVersionOfGap] += gap;
       d_memory[index(places, KernelIndex::memory_kind)] += memory;
       d_launch[index(places, KernelIndex::host_kind)] += of_launches[call] * slopes[of_launch];
       share += static_cast<double>(scale * slopes[by_share]);

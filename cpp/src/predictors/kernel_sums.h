@@ -11,13 +11,13 @@ namespace latpred {
 
 inline constexpr auto kNumOutputs = static_cast<std::int64_t>(kOutputBounds.size());
 inline constexpr std::int64_t kNumDeviceEffects = kNumComputeUnits + 2;
-inline constexpr std::int64_t kNumVersionEffects = kNumKernelLibraries;  // memory's where no library has one
+inline constexpr std::int64_t kNumVersionEffects = kNumKernelLibraries + 1;  // memory's where no library has one
 
 // What the seconds of the kernels of B calls are made of besides physics; u different inputs of kernels.
 struct LearntOfKernels {
   at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
   at::Tensor device;   // [B, 5]: compute on each sort of units, memory, gap
-  at::Tensor version;  // [B, 3]: convolutions, other products, memory
+  at::Tensor version;  // [B, 4]: convolutions, other products, memory, gap
   at::Tensor memory;   // [kinds + 1]: of the kind of memory, the first of none
   at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
   at::Tensor cycles;   // [1]: logit of the exponent of the SMs' cycles in memory time; the bandwidth's is the rest

@@ -21,8 +21,8 @@ struct KernelResidualOptions {
   double prior_weight = 3e-5;  // of all priors against the mean loss
   double chip_sd = 0.2;        // prior standard deviations of effects on the log scale
   double device_sd = 0.1;      // of one board beside its chip
-  double gap_sd = 0.3;
-  double version_sd = 0.03;  // narrow: hardly a device was measured with several, so it cannot be told from theirs
+  double gap_sd = 0.3;         // of the time between kernels, by chip, device or version
+  double version_sd = 0.03;    // narrow: hardly a device was measured with several, so it cannot be told from theirs
   double launch_sd = 0.3;
   double host_sd = 0.3;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;

@@ -106,9 +106,11 @@ class Intervals:
 
     def manifest(self) -> dict[str, Any]:
         """The checkpoint's entries."""
-        factors = ("near", "new", "small", "few", "other_version")
-        names = ("near_network", "new_network", "small_batch", "few_families", "other_version")
+        factors = ("near", "new", "small", "few")
+        names = ("near_network", "new_network", "small_batch", "few_families")
         law = {name: Term(getattr(self.law, of), self.law_source) for name, of in zip(names, factors, strict=True)}
+        lacking = f"{self.law_source}: what versions left out lack of it, every version alike"
+        law["other_version"] = Term(self.law.other_version, lacking)
         of_tables = f"{self.law_source}, drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
         tables: dict[str, dict[str, Any]] = {}
         for (device, runtime), factor in self.law.tables.items():
@@ -129,8 +131,8 @@ def _off(rows: pd.DataFrame, centre: float, host_sd: float) -> np.ndarray:
 
 def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals:
     """Terms of measured devices. `rows`: families left out, which give the typical width and what intervals are centred
-    on, every family alike, and those of known ones, which the law by situation needs too: recipes left out, and
-    versions of the framework, since a request does not say its own."""
+    on, every family alike, those of known ones, which the law by situation needs too, and versions of the framework
+    left out, since a request does not say its own."""
     is_known = ~rows.situation.isin(FAMILIES).to_numpy()
     of_new = rows[~is_known]
     weights = equal_weights(of_new.family.to_numpy())
@@ -142,11 +144,14 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
         "log_bias": Term(bias, f"measured: median over {seen}"),
         "known_device": Term(width, f"measured: 80 % of {seen}, what the host explains taken off"),
     }
-    law = situation.fit_law(rows, off, is_known).scaled(1 / width)
-    with_known = (
-        f" and {int(is_known.sum())} rows of known ones, recipes and versions left out" if is_known.any() else ""
-    )
-    return Intervals({**kept, **terms}, law, f"measured: 80 % quantile by situation over {seen}{with_known}")
+    is_other = np.asarray((rows.situation == VERSION) & rows.is_other_version)
+    law = situation.fit_law(rows[~is_other], off[~is_other], is_known[~is_other])
+    if is_other.any():
+        law = dataclasses.replace(law, other_version=situation.of_versions(rows[is_other], off[is_other], law))
+    num_known = int(is_known[~is_other].sum())
+    with_known = f" and {num_known} rows of known ones" if num_known else ""
+    source = f"measured: 80 % quantile by situation over {seen}{with_known}"
+    return Intervals({**kept, **terms}, law.scaled(1 / width), source)
 
 
 def _with_unknown_devices(found: Intervals, chips: pd.DataFrame) -> Intervals:

@@ -87,21 +87,13 @@ class Effects:
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Effects:
         """Everything that `rows` name."""
-        is_named = rows.runtime_version != ""
         return cls(
             tuple(sorted(set(rows.device))),
             tuple(sorted(set(rows.chip))),
-            tuple(sorted(set(versions.of_rows(rows)[is_named]))),
+            tuple(sorted(set(versions.of_rows(rows)[versions.is_said(rows)]))),
             tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
             tuple(sorted(set(hosts(rows)))),
         )
-
-    def newest(self) -> dict[str, str]:
-        """For each runtime its newest version."""
-        newest: dict[str, str] = {}
-        for version in versions.oldest_first(self.versions):
-            newest[version.partition("|")[0]] = version
-        return newest
 
 
 def _by_runtime(names: pd.Series, rows: pd.DataFrame) -> pd.Series:
@@ -220,14 +212,11 @@ class KernelResidual:
         return self.answer(table, with_floors)[0]
 
     def answer(self, table: KernelTable, with_floors: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """[N] seconds as the predictor answers, and [N] those that the host takes: by the runtime's version where it is
-        a measured one that a request can name, else by its newest, on such a host as others of the chip stand in. With
-        the host's floor where the table of a row shows it, unless `with_floors` is off."""
-        newest = self.effects.newest()
+        """[N] seconds as the predictor answers, and [N] those that the host takes: by the version that answers for the
+        row's own, on such a host as others of the chip stand in. With the host's floor where the table of a row shows
+        it, unless `with_floors` is off."""
         floor = table.floor_s if with_floors else np.zeros(table.size)
-        own = versions.of_rows(table.rows)
-        is_named = versions.is_told_apart(table.rows) & own.isin(self.effects.versions).to_numpy()
-        version = own.where(is_named, table.rows.runtime.map(lambda runtime: newest.get(runtime, "")))
+        version = versions.answered_by(versions.of_rows(table.rows), self.effects.versions)
         arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
         latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
         return np.asarray(latency_s), np.asarray(host_s)
@@ -266,13 +255,13 @@ class KernelResidual:
 
     def _runtimes(self) -> dict[str, str]:
         """For each "runtime|version" that is stored whose effects it has: without a version its newest's."""
-        newest = self.effects.newest()
-        of_newest = {f"{runtime}|": newest[runtime] for runtime in sorted(newest)}
-        return of_newest | {name: name for name in self.effects.versions if versions.can_be_named(name)}
+        newest = versions.newest(self.effects.versions)
+        runtimes = sorted({name.partition("|")[0] for name in self.effects.versions})
+        return {f"{runtime}|": newest[runtime] for runtime in runtimes} | {name: name for name in self.effects.versions}
 
     def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         places = [self.effects.versions.index(version) for version in self._runtimes().values()]
-        return np.asarray(member["version_effects"][places]).reshape(len(places), 3)
+        return np.asarray(member["version_effects"][places])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What the checkpoint stores of it: [E, ...] each, effects of devices and runtimes in the manifest's order."""

@@ -40,7 +40,7 @@ KNOWN_FAMILY_WEIGHT = 0.5
 SHRINKING_FAMILIES = 30
 MIN_FAMILIES = 10
 BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it
-NO_WIDTH = 0.01  # below it a width of a runtime or of versions is not told from none
+NO_WIDTH = 0.01  # below it a width of a runtime is not told from none
 
 # A kernel with this share of the roofline stands alone: its errors have nothing to even out with.
 LONE_SHARE = 0.9
@@ -189,9 +189,7 @@ def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law
     families = rows.groupby("runtime").family.nunique()
     runtimes = [name for name, count in families.items() if name != BASE_RUNTIME and count >= MIN_FAMILIES]
     columns = exponents(rows, is_known=True)
-    # They add in quadrature; what no row shows stays at none.
-    of_version = [rows.is_other_version] if rows.is_other_version.any() else []
-    parts = [*(rows.runtime == name for name in runtimes), *of_version]
+    parts = [rows.runtime == name for name in runtimes]  # they add in quadrature
     is_part = np.stack(parts or [np.zeros(len(rows))], axis=1).astype(float)
     size, weights = columns.shape[1], weights / weights.sum()
     log_off = np.log(np.maximum(off, _SMALLEST_RESIDUAL))
@@ -213,9 +211,18 @@ def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law
     bounds = [(None, None)] + [(0, None)] * (size - 1) + [(np.log(NO_WIDTH) - 1, None)] * is_part.shape[1]
     found = np.exp(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
     near, new, small, few = (float(value) for value in found[:size])
-    widths = [float(width) if width > NO_WIDTH else 0.0 for width in found[size : size + len(parts)]]
-    of_runtimes = {name: width for name, width in zip(runtimes, widths, strict=False) if width > 0}
-    return Law(near, new, small, few, widths[-1] if of_version else 0.0, of_runtimes, {})
+    widths = zip(runtimes, found[size : size + len(parts)], strict=True)
+    return Law(near, new, small, few, 0.0, {name: float(width) for name, width in widths if width > NO_WIDTH}, {})
+
+
+def of_versions(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
+    """What `law`, which knows nothing of versions, lacks of `off` [N], of `rows` by versions left out (`what`): every
+    version alike, or the one with the most tables would speak for all."""
+    tables = np.array([law.tables.get(key, 1.0) for key in zip(rows.device, rows.runtime, strict=True)])
+    lacking = np.sqrt(np.maximum(off**2 - law.relative(rows, is_known=True) ** 2, 0)) / tables
+    weighted = rows.assign(weight=units(rows, np.ones(len(rows), dtype=bool)))
+    of_version = weighted.groupby("what").weight.transform("sum")
+    return weighted_quantile(lacking, np.asarray(weighted.weight / of_version), COVERAGE)
 
 
 def fit_law(rows: pd.DataFrame, off: np.ndarray, is_known_family: np.ndarray) -> Law:

@@ -1,17 +1,15 @@
-"""Versions of runtimes: their names in the rows, their order, and which of them a request can name."""
+"""Versions of runtimes, and stacks that run one: their names in the rows, their order, which stands for another."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 # NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
 FIRST_CONTAINER_YEAR = 17
-# Others name a backend, a serving stack or nothing: who asks would not know them by these names.
-TOLD_APART = r"torch \d"
 
 
 def age(version: str) -> tuple[int, ...]:
@@ -21,26 +19,26 @@ def age(version: str) -> tuple[int, ...]:
     return (0, *numbers) if is_container else numbers
 
 
+def named(version: str) -> str:
+    """A row's `runtime_version` as a request says it: "tensorrt v10.8.0" is "tensorrt 10.8.0". Without CUDA's version:
+    one device each was measured with some, whose own effect could not be told from it."""
+    return re.sub(r"\bv(?=\d)| cuda .*", "", version)
+
+
 def of_rows(rows: pd.DataFrame) -> pd.Series:
-    """[N] "runtime|version", without that of CUDA: one device each was measured with some, whose own effect could not
-    be told from it."""
-    return rows.runtime + "|" + rows.runtime_version.str.replace(r" cuda .*", "", regex=True)
+    """[N] "runtime|version"."""
+    return rows.runtime + "|" + rows.runtime_version.map(named)
 
 
-def can_be_named(name: str) -> bool:
-    """Whether a request can name this "runtime|version"."""
-    return re.match(TOLD_APART, name.partition("|")[2]) is not None
-
-
-def is_told_apart(rows: pd.DataFrame) -> np.ndarray:
-    """[N] whose version a request can name."""
-    return np.asarray(of_rows(rows).map(can_be_named), dtype=bool)
+def is_said(rows: pd.DataFrame) -> np.ndarray:
+    """[N] whose source says by which version or stack they ran."""
+    return np.asarray(rows.runtime_version != "")
 
 
 def told_apart(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """For each runtime the versions in `rows` that a request can name, the oldest first."""
+    """For each runtime the versions in `rows`, the oldest first."""
     found: dict[str, list[str]] = {}
-    for name in oldest_first(of_rows(rows[is_told_apart(rows)]).unique()):
+    for name in oldest_first(of_rows(rows[is_said(rows)]).unique()):
         runtime, _, version = name.partition("|")
         found.setdefault(runtime, []).append(version)
     return dict(sorted(found.items()))
@@ -55,17 +53,38 @@ def by_device(rows: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
 def are_others(rows: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
     """[N] of `rows` whose runtime's versions were told apart in `measured` and whose own is none of them: none of the
     device's, or of all devices' where the device has none."""
-    named = measured[is_told_apart(measured)]
-    names = of_rows(named)
-    seen, tables = set(zip(named.device, names, strict=True)), set(zip(named.device, named.runtime, strict=True))
+    said = measured[is_said(measured)]
+    names = of_rows(said)
+    seen, tables = set(zip(said.device, names, strict=True)), set(zip(said.device, said.runtime, strict=True))
     asked = of_rows(rows)
     keys = zip(rows.device, rows.runtime, asked, asked.isin(set(names)), strict=True)
     is_seen = [
         (device, name) in seen if (device, runtime) in tables else anywhere for device, runtime, name, anywhere in keys
     ]
-    return np.asarray(rows.runtime.isin(set(named.runtime)) & ~np.array(is_seen, dtype=bool))
+    return np.asarray(rows.runtime.isin(set(said.runtime)) & ~np.array(is_seen, dtype=bool))
 
 
 def oldest_first(names: Iterable[str]) -> list[str]:
     """ "runtime|version" by age."""
     return sorted(names, key=lambda name: (age(name.partition("|")[2]), name))
+
+
+def newest(names: Iterable[str]) -> dict[str, str]:
+    """Of "runtime|version" the newest one of each "runtime" and of each "runtime|stack"."""
+    found: dict[str, str] = {}
+    for name in oldest_first(names):
+        found[name.partition("|")[0]] = found[stack(name)] = name
+    return found
+
+
+def stack(name: str) -> str:
+    """ "runtime|stack" of a version: "tensorrt|paddle inference" of "tensorrt|paddle inference, tensorrt 8"."""
+    return re.split(r"[\d,]", name, maxsplit=1)[0].strip()
+
+
+def answered_by(asked: pd.Series, measured: Sequence[str]) -> pd.Series:
+    """[N] which of `measured` answers for each of `asked`, "runtime|version" both: itself, else the newest of its
+    stack, else of its runtime, else none: ""."""
+    found = newest(measured)
+    others = {name: found.get(stack(name), found.get(name.partition("|")[0], "")) for name in asked.unique()}
+    return asked.where(asked.isin(measured), asked.map(others))
