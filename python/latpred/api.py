@@ -11,11 +11,12 @@ from latpred import _core, dispatch, loading, record
 from latpred._core import Graph
 from latpred.calibration import Calibration
 from latpred.calibration import find as find_calibration
+from latpred.checks import as_list, check_count, check_flag
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.inputs import Inputs
 from latpred.loading import Path
 from latpred.prediction import Prediction, PredictionTable
-from latpred.request import as_list, check_count, check_flag, make_request
+from latpred.request import make_request
 
 if TYPE_CHECKING:
     from latpred._core import Session

@@ -9,6 +9,7 @@ from typing import Any
 
 from latpred import _core
 from latpred._core import Graph
+from latpred.checks import check_text
 from latpred.errors import (
     InvalidArgumentError,
     LatpredError,
@@ -19,7 +20,6 @@ from latpred.errors import (
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS
 from latpred.graph import name as graph_name
 from latpred.inputs import Inputs, parse_inputs
-from latpred.request import check_text
 
 Path = str | os.PathLike[str]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core, record
+from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError, LatpredError, ProfilerError
 from latpred.tables import UNKNOWN, Column, Table, html_table, number
 
@@ -247,9 +248,7 @@ def profile(
     """
     check_device(device)
     chosen = make_protocol(protocol)
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidArgumentError(f"threads must be an integer >= 1, got {threads!r}")
-    chosen.threads = threads
+    chosen.threads = check_count("threads", threads)
     if _is_function(workload):
         _refuse_for_function(runtime=runtime, batch=batch, input=input, precision=precision)
         if kernels or memory:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._core import Graph
+from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.folders import data_folder
 from latpred.tables import Column, Table, number, number_column, text_column
@@ -160,8 +161,8 @@ def history(
     """
     if kind is not None and kind not in KINDS:
         raise InvalidArgumentError(_core.unknown_name_message("kind of entry", kind, list(KINDS)), valid=list(KINDS))
-    if last is not None and (not isinstance(last, int) or last < 1):
-        raise InvalidArgumentError(f"last must be an integer >= 1, got {last!r}")
+    if last is not None:
+        last = check_count("last", last)
     wanted = {
         "graph_hash": graph.hash if isinstance(graph, Graph) else graph,
         "name": name,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
 from typing import Any
 
 from latpred import _core
 from latpred._core import GivenLatency, PredictRequest
 from latpred.calibration import Calibration, check_checkpoint
-from latpred.errors import InvalidArgumentError
+from latpred.checks import check_flag, check_text
 from latpred.host_device import NAME as HOST
 from latpred.host_device import PREDICTOR as PHYSICS_OF_HOST
 from latpred.host_device import request_fields
@@ -62,34 +60,3 @@ def changed(asked: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Arguments of predict() with `changes`: another runtime has versions of its own."""
     of_version = {"runtime_version": None} if "runtime" in changes else {}
     return {**asked, **of_version, **changes}
-
-
-def check_text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise InvalidArgumentError(f"{name} must be text, got {value!r}")
-
-
-def check_flag(name: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InvalidArgumentError(f"{name} must be True or False, got {value!r}")
-
-
-def check_count(name: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        count = operator.index(value)
-    except TypeError:
-        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}") from None
-    if not 1 <= count < 2**63:
-        raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}")
-    return count
-
-
-def as_list(name: str, value: Any, kind: type) -> list[Any]:
-    values = [value] if isinstance(value, kind) or not isinstance(value, Iterable) else list(value)
-    if not values:
-        raise InvalidArgumentError(f"{name} is empty; give at least one")
-    return values

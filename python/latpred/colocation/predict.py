@@ -10,6 +10,7 @@ from typing import Any
 
 from latpred import _core, api
 from latpred._core import Graph
+from latpred.checks import check_text
 from latpred.colocation import fits
 from latpred.colocation.answer import CoLocatedMember, CoLocation
 from latpred.colocation.fits import CPU, GPU, CoreModel, Fit
@@ -18,7 +19,7 @@ from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST
 from latpred.inputs import Inputs
-from latpred.request import check_text, make_request
+from latpred.request import make_request
 
 _MS = 1e3
 _MEGABYTE = 1e6

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -46,11 +47,8 @@ def train(
     row = trainable_row(predictor)
     if run_on not in _RUN_ON:
         raise InvalidArgumentError(f"run_on is {run_on!r}; training runs on {', '.join(_RUN_ON)}", valid=_RUN_ON)
-    count = row.epochs if epochs is None else epochs
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InvalidArgumentError(f"epochs must be an integer >= 1, got {epochs!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InvalidArgumentError(f"seed must be an integer >= 0, got {seed!r}")
+    count = row.epochs if epochs is None else check_count("epochs", epochs)
+    seed = check_count("seed", seed, least=0)
     run = search.run if row.search else loop.run
     return run(row, _opened(dataset), Path(out), count, seed, resume=resume, is_shown=progress)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
+from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         for name in ("batch", "threads"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InvalidArgumentError(f"{name} must be an integer >= 1, got {value!r}")
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))  # numpy's become Python's
 
 
 @dataclasses.dataclass(frozen=True)
