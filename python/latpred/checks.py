@@ -23,9 +23,13 @@ def check_flag(name: str, value: Any) -> bool:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Any integer that Python indexes with, numpy's too."""
-    if not isinstance(value, bool) and hasattr(value, "__index__") and least <= operator.index(value) < 2**63:
-        return operator.index(value)
-    raise InvalidArgumentError(f"{name} must be an integer >= {least}, got {value!r}")
+    try:
+        count = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:  # of an array too, which has __index__
+        count = None
+    if count is None or not least <= count < 2**63:
+        raise InvalidArgumentError(f"{name} must be an integer >= {least}, got {value!r}")
+    return count
 
 
 def as_list(name: str, value: Any, kind: type) -> list[Any]:

@@ -14,7 +14,7 @@ def test_a_count_is_any_integer_from_one_on(value):
     assert type(count) is int
 
 
-@pytest.mark.parametrize("value", [0, -1, 2**63, True, 1.0, np.float64(2), "3", None])
+@pytest.mark.parametrize("value", [0, -1, 2**63, True, 1.0, np.float64(2), np.array([1, 2]), np.array(1.5), "3", None])
 def test_other_counts_are_refused_with_what_was_given(value):
     with pytest.raises(InvalidArgumentError) as caught:
         checks.check_count("batch", value)

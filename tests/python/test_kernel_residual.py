@@ -96,13 +96,16 @@ def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
 
 def test_the_newest_version_is_by_number_not_by_letter():
     names = (
-        "eager|torch 2.10.0", "eager|torch 2.9.1", "tensorrt|tensorrt 10.8.0", "tensorrt|tensorrt 22.06",
+        "eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|tensorrt 10.8.0",
+        "tensorrt|tensorrt 22.06",
         "tensorrt|paddle inference", "tensorrt|paddle inference, tensorrt 8.0.3.4",
     )  # fmt: skip
     of_paddle = "tensorrt|paddle inference, tensorrt 8.0.3.4"
     assert versions.newest(names) == {
         "eager": "eager|torch 2.10.0",
         "eager|torch": "eager|torch 2.10.0",
+        "kernel": "kernel|vllm 0.9",
+        "kernel|vllm": "kernel|vllm 0.9",
         "tensorrt": "tensorrt|tensorrt 10.8.0",
         "tensorrt|tensorrt": "tensorrt|tensorrt 10.8.0",
         "tensorrt|paddle inference": of_paddle,

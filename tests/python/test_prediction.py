@@ -65,8 +65,9 @@ def test_tensorrt_differs_by_its_version_and_by_what_runs_its_engines():
         return latpred.predict(RESNET50, device="T4", runtime="tensorrt", runtime_version=version).latency_ms
 
     assert latency_ms("tensorrt 10") == latency_ms(None)
-    assert latency_ms("tensorrt 7.2") > latency_ms("tensorrt 10")
-    assert latency_ms("paddle inference") > latency_ms("tensorrt 10")
+    by_age = [latency_ms(f"tensorrt {number}") for number in ("7.2.1", "8.2.1", "8.5.1", "8.6.1", "10")]
+    assert by_age == sorted(by_age, reverse=True)
+    assert latency_ms("paddle inference") > by_age[0]
 
 
 def test_every_quantity_has_a_provenance(prediction):

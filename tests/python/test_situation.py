@@ -73,7 +73,13 @@ def test_what_another_version_adds_is_found():
     rows = asked().assign(is_other_version=True, what="torch 1.13")
     law = dataclasses.replace(LAW, tables={("RTX 4090", "eager"): 1.4})
     silent = dataclasses.replace(law, other_version=0.0)
-    assert situation.of_versions(rows, residuals(rows, law), silent) == pytest.approx(law.other_version, rel=0.15)
+    added = situation.of_versions(rows, residuals(rows, law), silent)
+    assert added == pytest.approx(law.other_version, rel=0.15)
+    fresh = asked(seed=2).assign(is_other_version=np.arange(4000) % 3 == 0)
+    found = dataclasses.replace(silent, other_version=added)
+    inside = residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True)
+    for name, of_name in pd.Series(inside).groupby(fresh.is_other_version):
+        assert of_name.mean() == pytest.approx(0.8, abs=0.06), name
 
 
 def test_every_version_counts_alike():
