@@ -57,6 +57,7 @@ def calls() -> dict[str, Callable[[], torch.Tensor]]:
         "concat": lambda: torch.cat([image, image], 1),
         "index": lambda: functional.embedding(index, linear.weight),
         "resize": lambda: functional.interpolate(image, scale_factor=2.0, mode="nearest"),
+        "view": lambda: heads.permute(0, 2, 1, 3),
     }
 
 
@@ -68,14 +69,17 @@ def together(call: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def fitted() -> tuple[dict[str, float], float]:
-    """Seconds of a launch by kind that the shipped predictor takes in machines with cards of REFERENCE_YEAR, and the
-    share by which a year changes them, shown by a card that nobody measured."""
+def fitted() -> tuple[dict[str, float], float, float]:
+    """Seconds of a call by kind that the shipped predictor takes in machines with cards of REFERENCE_YEAR, of a launch
+    by compiled code, and the share by which a year changes them, shown by a card that nobody measured."""
     manifest, arrays = checkpoint.read(ship.checkpoint_path("kernel_residual"))
-    of_launch_s = _core.runtime("eager").host_s_per_launch
-    seconds = of_launch_s * np.exp(arrays["host_kind_effects"].mean(0))
-    effect = arrays["launch_effects"].mean(0)[manifest["launch_effects"].index(f"{UNMEASURED}|eager")]
-    return dict(zip(KINDS, seconds, strict=True)), float(np.expm1(effect / host_calls.age(UNMEASURED)))
+    of_launch_s = {runtime.name: runtime.host_s_per_launch for runtime in _core.runtimes()}
+    effects = dict(zip(manifest["launch_effects"], arrays["launch_effects"].mean(0), strict=True))
+    of_age = effects[f"{UNMEASURED}|eager"]
+    seconds = of_launch_s["eager"] * np.exp(arrays["host_kind_effects"].mean(0))
+    compiled_s = of_launch_s["compiled"] * np.exp(effects[f"{UNMEASURED}|compiled"] - of_age)
+    by_year = np.expm1(of_age / host_calls.age(UNMEASURED))
+    return dict(zip(KINDS, seconds, strict=True)), float(compiled_s), float(by_year)
 
 
 @torch.inference_mode()
@@ -86,13 +90,15 @@ def main() -> None:
     torch.set_num_threads(1)
 
     seconds = paired({kind: together(call) for kind, call in calls().items()}, arguments.rounds)
-    of_kind, by_year = fitted()
+    of_kind, compiled_s, by_year = fitted()
     print(f"torch {torch.__version__} on {_core.host_facts().model_name}, microseconds")
     print(f"{'kind':14} {'here':>6} {'fit starts at':>14} {'with a launch':>14} {'fitted':>7}")
     for kind, values in seconds.items():
         here, known = statistics.median(values) / CALLS, host_calls.CALL_S[kind]
-        row = [1e6 * value for value in (here, known, known + host_calls.LAUNCH_S, of_kind[kind])]
+        with_launch = known + (0 if kind in host_calls.NOT_LAUNCHED else host_calls.LAUNCH_S)
+        row = [1e6 * value for value in (here, known, with_launch, of_kind[kind])]
         print("{:14} {:6.1f} {:14.1f} {:14.1f} {:7.1f}".format(kind, *row))
+    print(f"a kernel of compiled code: fitted {1e6 * compiled_s:.1f}")
     print(f"fitted for hosts of cards of {host_calls.REFERENCE_YEAR}; a year changes that by {by_year:+.0%}")
 
 

@@ -37,6 +37,7 @@ void bind_kernel(py::module_& module) {
       .def_readonly("runtime", &Kernels::runtime)
       .def_readonly("precision", &Kernels::precision)
       .def_readonly("num_launches", &Kernels::num_launches)
+      .def_readonly("num_views", &Kernels::num_views)
       .def_property_readonly("unknown_operators",
                              [](const Kernels& kernels) { return python_texts(kernels.unknown_operators); });
   module.def(

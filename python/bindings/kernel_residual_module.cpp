@@ -53,6 +53,8 @@ class HeldRows {
     rows_.num_host_columns = integer("num_host_columns");
     rows_.host_columns = view<double>("host_columns");
     rows_.host_column_sd = view<double>("host_column_sd");
+    rows_.view_kind = integer("view_kind");
+    rows_.view_weight = view<double>("view_weight");
     rows_.host_s = view<double>("host_s");
     rows_.copy_s = view<double>("copy_s");
     rows_.device = view<std::int64_t>("device");

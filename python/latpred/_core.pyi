@@ -1143,6 +1143,9 @@ class Kernels:
     def num_launches(self) -> int:
         ...
     @property
+    def num_views(self) -> int:
+        ...
+    @property
     def precision(self) -> str:
         ...
     @property

@@ -188,6 +188,17 @@ TEST(KernelResidual, OperatorsTakeTheHostTheirOwnTime) {
   EXPECT_DOUBLE_EQ(factor("compiled"), 1);
 }
 
+TEST(KernelResidual, ViewsTakeTheHostTimeWhereOperatorsDo) {
+  const auto factor = [](std::string_view runtime_name, std::int64_t views) {
+    PreparedNetwork network(convolution_network({.channels = 8, .size = 8}), 1, device("A100"), "", runtime_name);
+    const double without = Numbers{}.latency(network).host_s;
+    network.kernels.num_views = views;
+    return Numbers{}.latency(network).host_s / without;
+  };
+  EXPECT_NEAR(factor("eager", 3), (2.0 + 3) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(factor("compiled", 3), 1);
+}
+
 TEST(KernelResidual, RefusesACheckpointOfOtherColumns) {
   Numbers numbers;
   numbers.first_column = "rows";

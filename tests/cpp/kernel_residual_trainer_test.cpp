@@ -24,7 +24,8 @@ struct Calls {
   std::vector<double> count, compute_s, wave_factor, activation_bytes, weight_bytes, bandwidth, l2_bytes;
   std::vector<double> least_compute_s, least_memory_s, gap_scale, cycles_per_byte;
   std::vector<std::int64_t> units, library, memory_kind, host_kind;
-  std::vector<double> host_weight, host_columns, host_s, copy_s;
+  std::vector<double> host_weight, host_columns, view_weight, host_s, copy_s;
+  std::int64_t view_kind = 0;
   std::vector<std::int64_t> shows_host, device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
   std::vector<double> host_kind_sd{1, 1}, host_column_sd{0.1};
@@ -55,6 +56,7 @@ struct Calls {
   void end_call(std::int64_t of_device = 0, double host_seconds = 0) {
     first_kernel.push_back(static_cast<std::int64_t>(input.size()));
     host_columns.push_back(0);
+    view_weight.push_back(0);
     host_s.push_back(host_seconds);
     shows_host.push_back(1);
     copy_s.push_back(0);
@@ -95,6 +97,8 @@ struct Calls {
             .host_kind_sd = host_kind_sd,
             .host_columns = host_columns,
             .host_column_sd = host_column_sd,
+            .view_kind = view_kind,
+            .view_weight = view_weight,
             .host_s = host_s,
             .copy_s = copy_s,
             .device = device,
@@ -266,6 +270,20 @@ TEST(KernelResidualTrainer, TheHostTakesEachKindItsOwnTime) {
 
   calls.host_weight = {1, 7};
   EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).host_s.at(0), (3 * 5 + 7) / 4.0, 1e-12);
+}
+
+TEST(KernelResidualTrainer, ViewsTakeTheHostTimeAndLaunchNothing) {
+  Calls calls;
+  calls.add_input(0, 0, 0);
+  calls.add_kernel(0, 1e-9, 0);
+  calls.end_call(0, 1);
+  NamedArrays arrays = no_learning();
+  arrays.at("base").values[3] = -20;
+  arrays.at("host_kind_effects").values = {9, std::log(5)};
+  calls.view_kind = 2;
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).host_s.at(0), 1, 1e-12);
+  calls.view_weight = {0.5};
+  EXPECT_NEAR(predict_kernel_residual({arrays}, calls.rows()).host_s.at(0), 1 + 0.5 * 5, 1e-12);
 }
 
 TEST(KernelResidualTrainer, AHostIsQuickerByEachYear) {

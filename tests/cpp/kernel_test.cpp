@@ -77,6 +77,7 @@ TEST(Kernels, EagerRunsOneForEachOperatorThatMovesData) {
   const Kernels kernels = fuse(make.build({y}), "eager", "default");
   EXPECT_EQ(kinds(kernels), (std::vector{CostKind::conv, CostKind::matmul}));
   EXPECT_EQ(kernels.num_launches, 2);
+  EXPECT_EQ(kernels.num_views, 1);
   EXPECT_EQ(kernels.rows[0].arithmetic, Arithmetic::tf32);
   EXPECT_EQ(kernels.rows[1].arithmetic, Arithmetic::fp32);
   EXPECT_DOUBLE_EQ(kernels.rows[0].window, 9);
@@ -401,6 +402,7 @@ TEST(Kernels, AReshapeThatHasToCopyIsAKernelInEagerAndFreeWithoutStrides) {
   ASSERT_EQ(eager.rows.size(), 1U);
   EXPECT_EQ(eager.rows[0].kind, CostKind::copy);
   EXPECT_EQ(eager.rows[0].members, std::vector<NodeId>{1});
+  EXPECT_EQ(eager.num_views, 1);
   const Kernels engine = fuse(graph, "tensorrt", "default");
   ASSERT_EQ(engine.rows.size(), 1U);
   EXPECT_EQ(engine.rows[0].members, std::vector<NodeId>{0});
@@ -438,6 +440,15 @@ TEST(Kernels, ACodeGeneratorComputesPlacesWhereItLooksThemUp) {
   const Graph graph = make.build({make.node(OperatorId::gather, {table, places}, {49, 49, 64})});
   EXPECT_EQ(kinds(fuse(graph, "compiled", "fp32")), std::vector{CostKind::index});
   EXPECT_EQ(fuse(graph, "eager", "fp32").rows.size(), 2U);
+}
+
+TEST(Kernels, StepsThatDoNothingAreNoViews) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 8});
+  const TensorId i = make.node(OperatorId::identity, {x}, {kBatch, 8});
+  const TensorId d = make.node(OperatorId::dropout, {i}, {kBatch, 8});
+  const TensorId y = make.node(OperatorId::relu, {d}, {kBatch, 8});
+  EXPECT_EQ(fuse(make.build({y}), "eager", "default").num_views, 0);
 }
 
 TEST(Kernels, UnknownOperatorsAreKeptAndNamed) {

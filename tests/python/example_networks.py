@@ -5,6 +5,7 @@ from pathlib import Path
 import latpred
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+MEASUREMENTS = REPOSITORY / "data" / "measurements"
 RESNET50 = REPOSITORY / "examples" / "resnet50.onnx"
 
 

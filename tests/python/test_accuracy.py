@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from example_networks import REPOSITORY
+from example_networks import MEASUREMENTS, REPOSITORY
 from latpred.fitting import left_out, ship, thinning
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, TERMS, KernelTable
 from latpred.fitting.split import FOLDS, TEST
@@ -16,7 +16,6 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("scipy")
 
 FOLDER = REPOSITORY / "benchmarks" / "accuracy"
-MEASUREMENTS = REPOSITORY / "data" / "measurements"
 sys.path.append(str(FOLDER))  # its modules import one another
 
 import baselines  # noqa: E402

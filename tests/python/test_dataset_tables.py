@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from example_networks import REPOSITORY
+from example_networks import MEASUREMENTS
 from latpred import _core
 from latpred.datasets import (
     aiconfigurator,
@@ -215,7 +215,7 @@ def test_paddles_pages_repeat_one_another(tmp_path):
 
 
 def test_paddles_earlier_list_copied_an_image_more_for_each_item():
-    rows = pd.read_parquet(REPOSITORY / "data" / "measurements" / "rows.parquet")
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
     is_asked = (rows.source == paddleclas.SOURCE) & (rows.device == "V100-SXM2-16GB") & (rows.input == "3,224,224")
     seconds = rows[is_asked].pivot_table(index="recipe", columns=["runtime_version", "batch"], values="value")
     of_an_image = {name: (seconds[name][8] - seconds[name][1]) / 7 for name in seconds.columns.levels[0]}
@@ -228,7 +228,7 @@ def test_paddles_earlier_list_copied_an_image_more_for_each_item():
 
 
 def test_paddles_lists_contradict_one_another_where_single_images_meet_grouped_convolutions():
-    rows = pd.read_parquet(REPOSITORY / "data" / "measurements" / "rows.parquet")
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
     is_asked = (rows.source == paddleclas.SOURCE) & (rows.device == "V100-SXM2-16GB")
     seconds = rows[is_asked].pivot_table(index="recipe", columns=["runtime_version", "batch"], values="value")
     later_over_earlier = seconds[paddleclas.LATER_VERSION] / seconds[paddleclas.EARLIER_VERSION]

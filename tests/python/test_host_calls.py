@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from example_networks import MEASUREMENTS
 from latpred import _core
+from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import host_calls, kernel_residual, kernel_terms, measurements
 from latpred.fitting.kernel_terms import KINDS
 from recipe_graphs import built
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 
 def test_every_kind_has_a_time_and_convolutions_have_one():
@@ -15,6 +17,7 @@ def test_every_kind_has_a_time_and_convolutions_have_one():
     weights = dict(zip(KINDS, host_calls.weights()[host_calls.places()], strict=True))
     assert weights["conv_depthwise"] == weights["conv_1x1"] == weights["conv"] > weights["binary"] > 0
     assert weights["other"] == weights["binary"]
+    assert 0 < weights["view"] < weights["binary"] / 2  # it launches nothing
 
 
 def test_ages_are_those_of_architectures():
@@ -23,6 +26,39 @@ def test_ages_are_those_of_architectures():
     assert host_calls.age("RTX PRO 6000 Max-Q") == 2
     of_gpus = {device.architecture for device in _core.devices() if device.is_gpu}
     assert of_gpus == set(host_calls.YEARS)
+
+
+def test_what_is_known_of_a_host_is_its_age_and_the_runtime():
+    rows = pd.DataFrame({"device": ["V100-SXM2-16GB", "RTX 4090", "T4"], "runtime": ["eager", "compiled", "tensorrt"]})
+    np.testing.assert_array_equal(host_calls.columns(rows), [[-5, 1, 0], [0, 0, 1], [-4, 0, 0]])
+    assert len(host_calls.COLUMN_SD) == 3
+    assert host_calls.of_runtime(np.array([1, 2, 3]), "compiled") == 3
+
+
+def test_a_table_counts_the_views_of_its_networks():
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    shuffled = rows[(rows.family == "fbnet") & (rows.batch == 1)].head(1).reset_index(drop=True)
+    table = kernel_terms.lower(shuffled, built)
+    row = table.rows.iloc[0]
+    kernels = _core.fuse(built(row.recipe, 1), row.runtime, row.precision)
+    assert table.rows.views.tolist() == [kernels.num_views]
+    assert kernels.num_views > 0
+
+
+def test_a_kernel_of_compiled_code_takes_the_host_as_long_whatever_its_size():
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    is_small = rows.recipe.str.fullmatch(r"timm:efficientvit_m[0-5]@224") & (rows.batch == 256)
+    networks = rows[is_small & (rows.runtime == "compiled")].reset_index(drop=True)
+    table = kernel_terms.lower(networks, GraphCache(MEASUREMENTS / "graphs.xz").graph)
+    assert set(zip(table.rows.device, table.rows.runtime_version, strict=True)) == {
+        ("RTX 4090", "torch 2.4.0 cuda 12.4")
+    }
+    of_roofline_s = np.bincount(table.call(), table.roofline_s(), table.size)
+    assert table.size == 6
+    assert of_roofline_s.max() > 2 * of_roofline_s.min()
+    of_kernel_s = table.latency_s / table.rows.launches
+    assert of_kernel_s.between(16.5e-6, 18.5e-6).all()
+    assert _core.runtime("compiled").host_s_per_launch < of_kernel_s.min()  # which waits for the device a little too
 
 
 def test_calls_that_leave_the_device_idle_show_their_host():

@@ -8,14 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from example_networks import REPOSITORY
+from example_networks import MEASUREMENTS, REPOSITORY
 from latpred.datasets import cnn, measured_nets
 from measured_nets_maker import by_law
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.torch
-
-MEASUREMENTS = REPOSITORY / "data" / "measurements"
 
 
 def run(*words):

@@ -4,7 +4,7 @@ import json
 
 import latpred
 import pytest
-from example_networks import REPOSITORY
+from example_networks import MEASUREMENTS, REPOSITORY
 from latpred.datasets import assemble, recipe, shipped
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.rows import COLUMNS, Row
@@ -13,23 +13,22 @@ from latpred.fitting.split import TEST, part_of_family
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-FOLDER = REPOSITORY / "data" / "measurements"
 MAX_BYTES = 15_000_000
 SAMPLED = 5  # networks of each kind of recipe
 
 
 @pytest.fixture(scope="module")
 def table():
-    return pd.read_parquet(FOLDER / shipped.ROWS_FILE)
+    return pd.read_parquet(MEASUREMENTS / shipped.ROWS_FILE)
 
 
 @pytest.fixture(scope="module")
 def cache():
-    return GraphCache(FOLDER / shipped.ARCHIVE_FILE)
+    return GraphCache(MEASUREMENTS / shipped.ARCHIVE_FILE)
 
 
 def test_they_stay_small():
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MAX_BYTES
+    assert sum(path.stat().st_size for path in MEASUREMENTS.iterdir()) < MAX_BYTES
 
 
 def test_rows_are_whole(table):
@@ -45,14 +44,14 @@ def test_rows_are_whole(table):
 
 
 def test_checks_are_no_rows_of_the_table(table):
-    checks = pd.read_parquet(FOLDER / shipped.CHECKS_FILE)
+    checks = pd.read_parquet(MEASUREMENTS / shipped.CHECKS_FILE)
     assert len(checks) > 0
     assert list(checks.columns) == list(COLUMNS)
     assert not set(checks.id) & set(table.id)
 
 
 def test_what_was_dropped_has_its_reason(table):
-    dropped = pd.read_csv(FOLDER / shipped.DROPPED_FILE)
+    dropped = pd.read_csv(MEASUREMENTS / shipped.DROPPED_FILE)
     assert set(dropped.reason) == {assemble.CANNOT_BE_REBUILT, assemble.NOT_AS_STATED, assemble.EXECUTED_OTHERWISE}
     assert (dropped.detail != "").all()
     assert not set(dropped.id) & set(table.id)
@@ -71,8 +70,8 @@ def test_every_name_is_in_the_tables(table):
 
 
 def test_sources_and_licences_are_in_the_readme(table):
-    lines = (FOLDER / "README.md").read_text().splitlines()
-    both = pd.concat([table, pd.read_parquet(FOLDER / shipped.CHECKS_FILE)])
+    lines = (MEASUREMENTS / "README.md").read_text().splitlines()
+    both = pd.concat([table, pd.read_parquet(MEASUREMENTS / shipped.CHECKS_FILE)])
     for sources, licence in set(zip(both.source, both.licence, strict=True)):
         for source in sources.split(", "):
             name, commit = source.split()
@@ -102,7 +101,7 @@ def test_every_kind_of_recipe_is_on_the_page(table):
 
 
 def test_quick_networks_are_many_families_and_none_of_the_test_part(table):
-    quick = json.loads((FOLDER / shipped.QUICK_FILE).read_text())
+    quick = json.loads((MEASUREMENTS / shipped.QUICK_FILE).read_text())
     assert quick == shipped.quick(table)
     families = set(table[table.recipe.isin(quick)].family)
     assert len(quick) == shipped.QUICK_NETWORKS

@@ -1,7 +1,7 @@
 """What timm's benchmark made of a network before it timed it."""
 
 import pytest
-from example_networks import REPOSITORY
+from example_networks import MEASUREMENTS
 from latpred import _core
 from latpred.datasets import timm, timm_runs
 from latpred.datasets.graph_cache import GraphCache
@@ -15,7 +15,7 @@ OLD, NEW = "torch 2.4.0 cuda 12.4", "torch 2.9.1 cuda 12.8"
 
 @pytest.fixture(scope="module")
 def cache():
-    return GraphCache(REPOSITORY / "data" / "measurements" / "graphs.xz")
+    return GraphCache(MEASUREMENTS / "graphs.xz")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_variants_are_of_networks_that_have_a_family():
 
 def test_tables_show_when_networks_called_the_function_for_attention():
     pd = pytest.importorskip("pandas")
-    rows = pd.read_parquet(REPOSITORY / "data" / "measurements" / "rows.parquet")
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
     rows = rows[(rows.source == timm.SOURCE) & (rows.device == "RTX 3090")]
     names = rows.recipe.str.removeprefix("timm:").str.partition("@")
     calls = names[0].map(lambda name: timm_runs.FUSED_ATTENTION in timm_runs.variants().get(name, []))

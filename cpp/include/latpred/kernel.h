@@ -49,6 +49,7 @@ struct Kernels {
   std::string runtime;
   std::string precision;
   std::int64_t num_launches = 0;  // host calls: operators of an eager runtime, kernels of a fused one
+  std::int64_t num_views = 0;     // operators that only look at a tensor another way: called, nothing is launched
   std::vector<std::string> unknown_operators;
   // Of the graph under this runtime and precision, for what looks at single tensors (memory).
   Storage storage;

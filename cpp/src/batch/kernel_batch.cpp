@@ -102,6 +102,8 @@ void check(const KernelRows& rows) {
   check_numbers("host_kind_sd", rows.host_kind_sd, rows.num_host_kinds, Sign::positive);
   check_numbers("host_columns", rows.host_columns, num_rows * rows.num_host_columns, Sign::any);
   check_numbers("host_column_sd", rows.host_column_sd, rows.num_host_columns, Sign::positive);
+  check_indices("view_kind", std::array{rows.view_kind}, rows.num_host_kinds + 1, 1);
+  check_numbers("view_weight", rows.view_weight, num_rows, Sign::not_negative);
   check_numbers("host_s", rows.host_s, num_rows, Sign::not_negative);
   check_numbers("copy_s", rows.copy_s, num_rows, Sign::not_negative);
   check_indices("device", rows.device, rows.num_devices + 1, num_rows);
@@ -150,6 +152,8 @@ KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
     launches.push_back(std::accumulate(begin + rows.first_kernel[call], begin + rows.first_kernel[call + 1], 0.0));
   }
   all.launches = to_tensor(launches, type);
+  all.view_weight = to_tensor(rows.view_weight, type);
+  all.view_kind = rows.view_kind;
   all.log_host = log_seconds(rows.host_s, type);
   all.host_columns = to_tensor(rows.host_columns, type).view({rows.num_rows(), rows.num_host_columns});
   all.log_copy = log_seconds(rows.copy_s, type);
@@ -206,11 +210,12 @@ KernelBatch select(const KernelBatch& all, const at::Tensor& which) {
   batch.input_kind = all.input_kind.index_select(0, of_inputs);
 
   for (const auto part :
-       {&KernelBatch::launches, &KernelBatch::log_host, &KernelBatch::host_columns, &KernelBatch::log_copy,
-        &KernelBatch::device, &KernelBatch::chip, &KernelBatch::version, &KernelBatch::launch, &KernelBatch::host,
-        &KernelBatch::shows_host, &KernelBatch::log_latency, &KernelBatch::weight}) {
+       {&KernelBatch::launches, &KernelBatch::view_weight, &KernelBatch::log_host, &KernelBatch::host_columns,
+        &KernelBatch::log_copy, &KernelBatch::device, &KernelBatch::chip, &KernelBatch::version, &KernelBatch::launch,
+        &KernelBatch::host, &KernelBatch::shows_host, &KernelBatch::log_latency, &KernelBatch::weight}) {
     if ((all.*part).defined()) batch.*part = (all.*part).index_select(0, which);
   }
+  batch.view_kind = all.view_kind;
   return batch;
 }
 

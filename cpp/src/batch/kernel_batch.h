@@ -37,6 +37,7 @@ struct KernelBatch {
   at::Tensor indices;       // [k, kNumKernelIndices], input into u
 
   at::Tensor launches;      // [B]
+  at::Tensor view_weight;   // [B]
   at::Tensor log_host;      // [B]
   at::Tensor host_columns;  // [B, H]
   at::Tensor log_copy;      // [B]
@@ -48,6 +49,8 @@ struct KernelBatch {
   at::Tensor shows_host;   // [B] booleans; undefined where nothing is learnt
   at::Tensor log_latency;  // [B]; undefined where none was measured
   at::Tensor weight;       // likewise
+
+  std::int64_t view_kind = 0;
 };
 
 // Refuses arrays whose sizes disagree, indices outside and numbers that are not finite or not positive where they must.

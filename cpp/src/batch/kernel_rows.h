@@ -44,9 +44,11 @@ struct KernelRows {
   std::span<const double> host_kind_sd;    // [num_host_kinds] prior deviation of the time from the weight, log scale
   std::span<const double> host_columns;    // [N, H], row-major: what is known of a host, such as the age of its device
   std::span<const double> host_column_sd;  // [H] prior deviation of what one unit changes, log scale
+  std::int64_t view_kind = 0;              // of the host's calls that launch nothing
   // [N]
-  std::span<const double> host_s;  // the host's time for all launches
-  std::span<const double> copy_s;  // in which the input travels to the device, before anything runs
+  std::span<const double> view_weight;  // what is known beforehand of the time for these calls, as host_weight
+  std::span<const double> host_s;       // the host's time for all launches
+  std::span<const double> copy_s;       // in which the input travels to the device, before anything runs
   std::span<const std::int64_t> device;
   std::span<const std::int64_t> chip;
   std::span<const std::int64_t> version;

@@ -44,6 +44,9 @@ void add_composed(const PreparedGraph& prepared, NodeId position, KernelRows& ro
   }
 }
 
+// What a file keeps of dropout and of steps that do nothing says more of its exporter than of the model's code.
+bool is_called(const Node& view) { return view.op != OperatorId::identity && view.op != OperatorId::dropout; }
+
 // A row for the node at `position` and what will join it.
 RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) {
   const Node& node = prepared.graph.nodes[position];
@@ -87,6 +90,7 @@ Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view
     const Node& node = graph.nodes[position];
     if (prepared.views.is_view[position]) {
       see_through(prepared, node, rows);
+      if (is_called(node)) result.num_views += node.repeat;
       continue;
     }
     extra.add_before(position);

@@ -182,13 +182,14 @@ class KernelResidual : public Predictor {
     }
   }
 
-  // Of the host's time for the launches: what it takes for their kinds, on average.
+  // Of the host's time for the launches: what it takes for their kinds and for views, on average.
   [[nodiscard]] double kind_factor(const LatencyInput& input) const {
     if (std::ranges::find(host_kind_runtimes_, input.runtime.name) == host_kind_runtimes_.end()) return 1;
-    double weighted = 0;
-    for (const Kernel& kernel : input.kernels.rows) {
-      weighted += static_cast<double>(kernel.repeat) * host_kind_factors_[static_cast<std::size_t>(kernel.kind)];
-    }
+    const auto taken = [&](CostKind kind, std::int64_t calls) {
+      return static_cast<double>(calls) * host_kind_factors_[static_cast<std::size_t>(kind)];
+    };
+    double weighted = taken(CostKind::view, input.kernels.num_views);
+    for (const Kernel& kernel : input.kernels.rows) weighted += taken(kernel.kind, kernel.repeat);
     const std::int64_t launches = input.kernels.num_launches;
     return launches > 0 ? weighted / static_cast<double>(launches) : 1;
   }

@@ -103,7 +103,9 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
 
 KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch, const Learnt& learnt) {
   const at::Tensor sums = sum_kernels(batch, learnt.kernels);
-  at::Tensor log_host = batch.log_host + (sums.select(0, 1) / batch.launches).log() + learnt.host;
+  const at::Tensor calls =
+      sums.select(0, 1) + batch.view_weight * learnt.kernels.launch.select(0, batch.view_kind).exp();
+  at::Tensor log_host = batch.log_host + (calls / batch.launches).log() + learnt.host;
   if (batch.shows_host.defined()) log_host = at::where(batch.shows_host, log_host, log_host.detach());
   const at::Tensor log_call = join(sums.select(0, 0).log(), log_host);
   return {at::logaddexp(log_call, batch.log_copy), log_host};

@@ -1,4 +1,5 @@
 """What is known beforehand of the host's time: for each kind of operator of eager PyTorch, and by the age of a card.
+Of compiled code, that a kernel takes as long whatever its kind.
 
 Tables of the last years hardly show it: they were timed at batches that fill the device. What the operators of today's
 PyTorch take beside one another was measured without a GPU (``python benchmarks/host_calls.py``): one call on tensors so
@@ -20,14 +21,22 @@ CALL_S = {
     "conv": 10.3e-6, "matmul": 6.4e-6, "batch_matmul": 2.2e-6, "attention": 7.1e-6, "batch_norm": 11.1e-6,
     "layer_norm": 6.6e-6, "group_norm": 8.2e-6, "softmax": 2.0e-6, "unary": 2.2e-6, "binary": 1.4e-6, "pool": 4.2e-6,
     "reduce": 5.3e-6, "copy": 2.5e-6, "cast": 1.8e-6, "concat": 1.5e-6, "index": 4.2e-6, "resize": 6.7e-6,
+    "view": 1.4e-6,
 }  # fmt: skip
+# Views were measured later, on an EPYC where the others take 0.6 of these: 0.6 us a permutation, 1.2 a slice.
+NOT_LAUNCHED = ("view",)
 LAUNCH_S = 4.25e-6  # the middle of 2.5 to 6 us for one launch by the CUDA driver (kernels/runtime.cpp)
 
 # One call of the same library whatever the window and the groups.
 SAME_CALL = {"conv_1x1": "conv", "conv_grouped": "conv", "conv_depthwise": "conv"}
 
 KIND_SD = 0.3  # of the ratio of two kinds of one machine and PyTorch beside that of another, on the log scale
-COLUMN_SD = (0.1, 1.0)  # of what a year changes, and of the time for all kinds
+# Runtimes whose launches take what the host's processor makes of them, which is slower where old cards stand: eager
+# tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do.
+PACED_BY_THE_HOST = ("eager", "compiled")
+BY_KIND = ("eager",)  # of these, those that call an operator of a library for each launch
+# Of what a year changes, and of the time for a runtime's launches: what compiled code takes was read off its calls.
+COLUMN_SD = (0.1, 1.0, 0.3)
 
 # When NVIDIA introduced them (its white papers): machines are bought with their cards.
 YEARS = {
@@ -53,12 +62,19 @@ def places() -> np.ndarray:
 
 
 def columns(rows: pd.DataFrame) -> np.ndarray:
-    """[N, 2] what is known of the host of each call: the age of its card, and 1."""
+    """[N, 1 + runtimes] what is known of the host of each call: the age of its card, and which runtime launches."""
     ages = {device: age(device) for device in rows.device.unique()}
-    return np.column_stack([rows.device.map(ages), np.ones(len(rows))])
+    return np.column_stack([rows.device.map(ages), *(rows.runtime == name for name in PACED_BY_THE_HOST)])
+
+
+def of_runtime(column_effects: np.ndarray, runtime: str) -> float:
+    """What the fitted effects of columns() say of all launches by `runtime`, on the log scale."""
+    return float(column_effects[1 + PACED_BY_THE_HOST.index(runtime)])
 
 
 def weights() -> np.ndarray:
     """[kinds] what a launch takes over the runtime's own time for one; a kind not measured counts as binary."""
     of_launch_s = _core.runtime("eager").host_s_per_launch
-    return np.array([(CALL_S.get(kind, CALL_S["binary"]) + LAUNCH_S) / of_launch_s for kind in kinds()])
+    call_s = np.array([CALL_S.get(kind, CALL_S["binary"]) for kind in kinds()])
+    launch_s = np.where(np.isin(kinds(), NOT_LAUNCHED), 0.0, LAUNCH_S)
+    return np.asarray((call_s + launch_s) / of_launch_s)

@@ -3,7 +3,7 @@
     compute = FLOPs / peak x exp(ic) x wave factor ^ a x feeding factor
     memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
     seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
-    host    = runtime's time for a launch x factor of hosts of such cards x sum of what the launched kinds take
+    host    = runtime's time for a launch x factor of hosts of such cards x sum of what launched kinds and views take
 
 and the time in which the input travels to the device, where a row says that it does (predict/input_copy.cpp).
 LibTorch fits it end to end on whole calls (predictors/kernel_residual.cpp), C++ without torch answers with it
@@ -48,12 +48,6 @@ OPERATOR_RECIPES = checkpoint.OPERATOR_RECIPES
 IDLE_SHARE = 0.2
 HOST_SHARE = 0.5
 
-# Runtimes whose launches take what the host's processor makes of them, which is slower where old cards stand: eager
-# tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do. Of the others, two versions on one
-# machine differ by as much (RTX 4090 compiled). There it takes for each kind of operator its own time (host_calls.py):
-# left out whole, FBNet's networks came out at half their time with one for all kinds.
-PACED_BY_THE_HOST = ("eager",)
-
 # bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
 # with a column of its own, what products in it showed elsewhere was taken for all kinds.
 ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
@@ -91,7 +85,7 @@ class Effects:
             tuple(sorted(set(rows.device))),
             tuple(sorted(set(rows.chip))),
             tuple(sorted(set(versions.of_rows(rows)[versions.is_said(rows)]))),
-            tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(PACED_BY_THE_HOST)]))),
+            tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(host_calls.PACED_BY_THE_HOST)]))),
             tuple(sorted(set(hosts(rows)))),
         )
 
@@ -127,13 +121,17 @@ def waits_for_host(table: KernelTable) -> np.ndarray:
 def _host(table: KernelTable, floor: np.ndarray) -> dict[str, Any]:
     """What is known of the host: nothing of kinds and ages where a launch takes it the same, or where its time is
     measured (`floor` [N])."""
-    is_paced = np.asarray(table.rows.runtime.isin(PACED_BY_THE_HOST)) & (floor == 0)
+    is_paced = np.asarray(table.rows.runtime.isin(host_calls.PACED_BY_THE_HOST)) & (floor == 0)
+    is_by_kind = is_paced & np.asarray(table.rows.runtime.isin(host_calls.BY_KIND))
     num_kernels = np.diff(table.first_kernel)
     kind = host_calls.places()[table.input_kind()][table.input]
+    view = host_calls.kinds().index("view")
     return {
         "num_host_kinds": len(host_calls.kinds()),
-        "host_kind": np.where(np.repeat(is_paced, num_kernels), 1 + kind, 0),
-        "host_weight": np.where(np.repeat(is_paced, num_kernels), host_calls.weights()[kind], 1.0),
+        "host_kind": np.where(np.repeat(is_by_kind, num_kernels), 1 + kind, 0),
+        "view_kind": 1 + view,
+        "view_weight": np.where(is_by_kind, table.rows.views * host_calls.weights()[view], 0.0),
+        "host_weight": np.where(np.repeat(is_by_kind, num_kernels), host_calls.weights()[kind], 1.0),
         "host_kind_sd": np.full(len(host_calls.kinds()), host_calls.KIND_SD),
         "num_host_columns": len(host_calls.COLUMN_SD),
         "host_columns": np.where(is_paced[:, None], host_calls.columns(table.rows), 0.0),
@@ -240,7 +238,8 @@ class KernelResidual:
 
     def _launch_names(self) -> list[str]:
         """ "device|runtime" of all that have a host."""
-        return [f"{device.name}|{name}" for device in _core.devices() if device.is_gpu for name in PACED_BY_THE_HOST]
+        gpus = [device.name for device in _core.devices() if device.is_gpu]
+        return [f"{device}|{runtime}" for device in gpus for runtime in host_calls.PACED_BY_THE_HOST]
 
     def _launch_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         """[launches] of all boards of a chip, and by the age of the card."""
@@ -250,7 +249,10 @@ class KernelResidual:
             device, _, runtime = name.partition("|")
             place = places.get(name, places.get(f"{_chip_of().get(device, device)}|{runtime}"))
             of_chip = 0.0 if place is None else member["launch_effects"][place]
-            found.append(of_chip + member["host_column_effects"][0] * host_calls.age(device))
+            by_age = member["host_column_effects"][0] * host_calls.age(device)
+            of_kinds = runtime in host_calls.BY_KIND  # which have what all launches take
+            of_all = 0.0 if of_kinds else host_calls.of_runtime(member["host_column_effects"], runtime)
+            found.append(of_chip + by_age + of_all)
         return np.array(found)
 
     def _runtimes(self) -> dict[str, str]:
@@ -287,13 +289,14 @@ class KernelResidual:
             "device_effects": list(self.devices),
             "runtime_effects": list(self._runtimes()),
             "launch_effects": self._launch_names(),
-            "host_kind_runtimes": list(PACED_BY_THE_HOST),
+            "host_kind_runtimes": list(host_calls.BY_KIND),
         }
 
 
 def _host_kinds(member: dict[str, np.ndarray]) -> np.ndarray:
     """[kinds of kernels] what an operator takes the host, over the runtime's time for a launch."""
-    known = member["host_column_effects"][1] + np.log(host_calls.weights())
+    (runtime,) = host_calls.BY_KIND
+    known = host_calls.of_runtime(member["host_column_effects"], runtime) + np.log(host_calls.weights())
     return np.asarray((member["host_kind_effects"] + known)[host_calls.places()])
 
 
@@ -320,7 +323,7 @@ def fit_member(
 ) -> dict[str, np.ndarray]:
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
     of_hosts = _index(effects.hosts, hosts(table.rows))
-    shows_host = waits_for_host(table) | ~table.rows.runtime.isin(PACED_BY_THE_HOST)
+    shows_host = waits_for_host(table) | ~table.rows.runtime.isin(host_calls.PACED_BY_THE_HOST)
     arrays = _arrays(table, effects, versions.of_rows(table.rows), of_hosts, table.floor_s) | {
         "latency_s": table.latency_s,
         "weight": row_weights(table.rows),

@@ -42,7 +42,7 @@ _CALL = [*_NETWORK, "device", "partition", "input_on"]
 class KernelTable:
     """N measured calls, the K kernels that they ran, and the U different inputs of these. Seconds and bytes."""
 
-    rows: pd.DataFrame  # [N]: the rows' columns, launches, copy_s, part, is_left_out, chip
+    rows: pd.DataFrame  # [N]: the rows' columns, launches, views, copy_s, part, is_left_out, chip
     first_kernel: np.ndarray  # [N + 1]: kernels of call n are first_kernel[n] to [n + 1]
     input: np.ndarray  # [K], index into U
     count: np.ndarray  # [K]
@@ -114,6 +114,7 @@ class KernelTable:
 @dataclasses.dataclass(frozen=True)
 class _Shard:
     launches: np.ndarray  # [n]; NaN where the network could not be lowered
+    views: np.ndarray  # [n]
     copy_s: np.ndarray  # [n]
     num_kernels: np.ndarray  # [n]
     input: np.ndarray  # [k]
@@ -133,7 +134,7 @@ def _unique_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
     launches, num_kernels = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.int64)
-    copy_s = np.zeros(len(rows))
+    views, copy_s = np.zeros(len(rows)), np.zeros(len(rows))
     tables: list[_core.KernelTerms] = []
     errors: list[str] = []
     network: tuple[object, ...] | None = None
@@ -153,12 +154,14 @@ def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
         if call not in of_call:
             of_call[call] = _core.kernel_terms(fused, row.device, row.partition)
         tables.append(of_call[call])
-        launches[index], num_kernels[index] = fused.num_launches, len(of_call[call].counts)
+        launches[index], views[index] = fused.num_launches, fused.num_views
+        num_kernels[index] = len(of_call[call].counts)
         copy_s[index] = _core.input_copy_s(graph, row.device, row.input_on)
     columns = np.concatenate([table.columns for table in tables] or [np.empty((0, len(COLUMNS)))])
     inputs, place = _unique_rows(columns.astype(np.float32))
     return _Shard(
         launches,
+        views,
         copy_s,
         num_kernels,
         place,
@@ -210,9 +213,11 @@ def lower(
                 raise LatpredError(str(text))
             failed(str(text))
     launches = np.concatenate([shard.launches for shard in shards])
+    views = np.concatenate([shard.views for shard in shards])
     copy_s = np.concatenate([shard.copy_s for shard in shards])
+    rows = rows.assign(launches=launches, views=views, copy_s=copy_s)
     kept = ~np.isnan(launches)
-    rows = _with_splits(rows[kept].assign(launches=launches[kept], copy_s=copy_s[kept]).reset_index(drop=True))
+    rows = _with_splits(rows[kept].reset_index(drop=True))
     offsets = np.cumsum([0] + [len(shard.inputs) for shard in shards])
     inputs, place = _unique_rows(np.concatenate([shard.inputs for shard in shards]))
     input_of = np.concatenate([shard.input + offset for shard, offset in zip(shards, offsets[:-1], strict=True)])
