@@ -242,7 +242,7 @@ class KernelResidual:
         return [f"{device}|{runtime}" for device in gpus for runtime in host_calls.PACED_BY_THE_HOST]
 
     def _launch_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
-        """[launches] of all boards of a chip, and by the age of the card."""
+        """[launches] of all boards of a chip, by the age of the card, and what a runtime takes for every launch."""
         places = {name: place for place, name in enumerate(self.effects.launches)}
         found = []
         for name in self._launch_names():
@@ -250,8 +250,8 @@ class KernelResidual:
             place = places.get(name, places.get(f"{_chip_of().get(device, device)}|{runtime}"))
             of_chip = 0.0 if place is None else member["launch_effects"][place]
             by_age = member["host_column_effects"][0] * host_calls.age(device)
-            of_kinds = runtime in host_calls.BY_KIND  # which have what all launches take
-            of_all = 0.0 if of_kinds else host_calls.of_runtime(member["host_column_effects"], runtime)
+            is_by_kind = runtime in host_calls.BY_KIND  # then what all take is in _host_kinds()
+            of_all = 0.0 if is_by_kind else host_calls.of_runtime(member["host_column_effects"], runtime)
             found.append(of_chip + by_age + of_all)
         return np.array(found)
 
