@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from example_networks import MEASUREMENTS
 from latpred import _core
+from latpred.datasets.graph_cache import GraphCache
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.fitting import (
     checkpoint,
@@ -155,6 +157,25 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
         kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
         found = loaded.latency(graph, kernels, row.device, row.partition, versions.named(row.runtime_version))
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
+
+
+@pytest.mark.torch
+def test_what_ships_answers_as_its_fit_under_each_runtime():
+    measured = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    on_gpu = kernel_residual.is_latency_on_gpu(measured) & (measured.partition == "") & (measured.layout != "nhwc")
+    networks = measured[on_gpu & measured.recipe.str.startswith("timm:")]
+    first = networks.groupby(["runtime", "device"]).head(1).reset_index(drop=True)
+    assert set(first.runtime) >= {"eager", "compiled", "tensorrt"}
+    cache = GraphCache(MEASUREMENTS / "graphs.xz")
+    table = kernel_terms.lower(first, cache.graph)
+    path = ship.checkpoint_path("kernel_residual")
+    expected, _ = kernel_residual.load(path).answer(table.without_copies(), with_floors=False)
+    loaded = _core.load_predictor("kernel_residual", str(path))
+    for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
+        graph = cache.graph(row.executed, int(row.batch))
+        kernels = _core.fuse(graph, row.runtime, row.precision)
+        found = loaded.latency(graph, kernels, row.device, row.partition, versions.named(row.runtime_version))
+        assert found.latency_s == pytest.approx(seconds, rel=1e-5), f"{row.recipe}, {row.runtime} on {row.device}"
 
 
 @pytest.mark.torch

@@ -85,6 +85,10 @@ struct TermColumn {
 // under TensorRT, left out, came out 8 times too slow.
 inline constexpr std::array<double, 4> kOutputBounds{3, 3, 1.5, 1};
 
+// Of the kinds, the one whose outputs a kernel starts from: its own, or that of views, which are no kernels, where it
+// is a generated point-wise one, whatever its cost kind.
+[[nodiscard]] CostKind starting_kind(const KernelInRuntime& input);
+
 // Writes the [F] inputs of one kernel, F = term_columns().size().
 void fill_term_columns(const KernelInRuntime& input, double* values);
 

@@ -193,6 +193,10 @@ const std::vector<TermColumn>& term_columns() {
   return table;
 }
 
+CostKind starting_kind(const KernelInRuntime& input) {
+  return is_generated_pointwise(input) ? CostKind::view : input.kernel.kind;
+}
+
 void fill_term_columns(const KernelInRuntime& input, double* values) {
   for (const TermColumn& column : term_columns()) *values++ = column.compute(input, column.id);
 }

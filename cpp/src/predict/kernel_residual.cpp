@@ -206,12 +206,13 @@ class KernelResidual : public Predictor {
     result.reserve(kernels.size());
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       double* row = columns.data() + k * width;
-      fill_term_columns({kernels[k], input.device, input.runtime}, row);
+      const KernelInRuntime in_runtime{kernels[k], input.device, input.runtime};
+      fill_term_columns(in_runtime, row);
       const std::string_view bytes(reinterpret_cast<const char*>(row), width * sizeof(double));
       const auto [place, is_new] = answers.try_emplace(bytes);
       std::array<double, kNumOutputs>& learnt = place->second;
       if (is_new) mlp_.mean_output(row, learnt.data());
-      const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(kernels[k].kind)];
+      const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(starting_kind(in_runtime))];
       result.push_back({of_kind.log_inverse_compute + learnt[0], of_kind.log_inverse_memory + learnt[1],
                         of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3]});
     }
