@@ -23,7 +23,7 @@ CALL_S = {
     "reduce": 5.3e-6, "copy": 2.5e-6, "cast": 1.8e-6, "concat": 1.5e-6, "index": 4.2e-6, "resize": 6.7e-6,
     "view": 1.4e-6,
 }  # fmt: skip
-# Views were measured later, on an EPYC where the others take 0.6 of these: 0.6 us a permutation, 1.2 a slice.
+# Views were measured later, on an EPYC where the others take 0.6 of these: 0.6 us a permutation.
 NOT_LAUNCHED = ("view",)
 LAUNCH_S = 4.25e-6  # the middle of 2.5 to 6 us for one launch by the CUDA driver (kernels/runtime.cpp)
 
@@ -34,7 +34,8 @@ KIND_SD = 0.3  # of the ratio of two kinds of one machine and PyTorch beside tha
 # Runtimes whose launches take what the host's processor makes of them, which is slower where old cards stand: eager
 # tables of Pascal to Volta show 1.4 to 2.5 times what those of newer chips do.
 PACED_BY_THE_HOST = ("eager", "compiled")
-BY_KIND = ("eager",)  # of these, those that call an operator of a library for each launch
+# Of these, those that call an operator for each launch: with one time for all kinds FBNet, left out, came out at half.
+BY_KIND = ("eager",)
 # Of what a year changes, and of the time for a runtime's launches: what compiled code takes was read off its calls.
 COLUMN_SD = (0.1, 1.0, 0.3)
 

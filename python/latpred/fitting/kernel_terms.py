@@ -89,7 +89,7 @@ class KernelTable:
         return np.repeat(np.arange(self.size), np.diff(self.first_kernel))
 
     def input_kind(self) -> np.ndarray:
-        """[U] the place in KINDS."""
+        """[U] the place in KINDS; of generated point-wise kernels, which have no column, that of views."""
         return np.asarray(self.inputs[:, _KIND_COLUMNS].argmax(axis=1))
 
     def roofline_s(self) -> np.ndarray:
