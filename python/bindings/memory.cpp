@@ -18,9 +18,9 @@ void bind_memory(py::module_& module) {
       .def_readonly("peak_node", &MemoryEstimate::peak_node, "Id of the node that runs at the peak; -1: none.");
   module.def(
       "estimate_memory",
-      [](const std::shared_ptr<Graph>& graph, const Kernels& kernels, const std::string& device_name, bool autograd,
+      [](const Graph& graph, const Kernels& kernels, const std::string& device_name, bool autograd,
          std::optional<double> capacity_bytes) {
-        return estimate_memory(*graph, kernels, device(device_name),
+        return estimate_memory(graph, kernels, device(device_name),
                                {.autograd = autograd, .capacity_bytes = capacity_bytes});
       },
       py::arg("graph"), py::arg("kernels"), py::arg("device") = "A100", py::arg("autograd") = false,

@@ -25,12 +25,12 @@ void bind_predictor(py::module_& module) {
   py::class_<Predictor>(module, "LoadedPredictor", "A predictor with its checkpoint.")
       .def(
           "latency",
-          [](const Predictor& predictor, const std::shared_ptr<Graph>& graph, const Kernels& kernels,
-             const std::string& device_name, const std::string& partition_name, const std::string& version) {
+          [](const Predictor& predictor, const Graph& graph, const Kernels& kernels, const std::string& device_name,
+             const std::string& partition_name, const std::string& version) {
             const Device& on = device(device_name);
             const Partition part = partition(on, partition_name);
             const Features features = featurize(kernels, on, part, false);
-            return predictor.latency({*graph, kernels, features, on, part, runtime(kernels.runtime), version});
+            return predictor.latency({graph, kernels, features, on, part, runtime(kernels.runtime), version});
           },
           py::arg("graph"), py::arg("kernels"), py::arg("device"), py::arg("partition") = "", py::arg("version") = "",
           py::call_guard<py::gil_scoped_release>(),

@@ -1,5 +1,6 @@
 #include "latpred/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "bindings.h"
@@ -156,6 +157,7 @@ void bind_session(py::module_& module) {
           "predict_many",
           [](const Session& session, const std::vector<std::shared_ptr<Graph>>& graphs,
              const std::vector<PredictRequest>& requests, int num_threads) {
+            if (std::ranges::count(graphs, nullptr) > 0) throw py::type_error("predict_many: a graph is None");
             return session.predict_many(Graphs(graphs.begin(), graphs.end()), requests, num_threads);
           },
           py::arg("graphs"), py::arg("requests"), py::arg("num_threads") = 0, unlocked)

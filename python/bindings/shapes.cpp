@@ -32,15 +32,13 @@ void bind_shapes(py::module_& module) {
         for (const auto& [name, input] : by_name) request.by_name[name] = to_input_size(input);
         return std::make_shared<Graph>(resolve(std::move(program), request));
       },
-      py::arg("program"), py::arg("batch") = 1, py::arg("only") = py::none(),
+      py::arg("program").none(false), py::arg("batch") = 1, py::arg("only") = py::none(),
       py::arg("by_name") = std::map<std::string, PythonInput>{}, py::call_guard<py::gil_scoped_release>(),
       "The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, "
       "each (sizes without the batch, dtype or None).");
   module.def(
       "with_batch",
-      [](const std::shared_ptr<Graph>& graph, std::int64_t batch) {
-        return std::make_shared<Graph>(with_batch(*graph, batch));
-      },
+      [](const Graph& graph, std::int64_t batch) { return std::make_shared<Graph>(with_batch(graph, batch)); },
       py::arg("graph"), py::arg("batch"), py::call_guard<py::gil_scoped_release>());
 }
 

@@ -2,7 +2,7 @@ import latpred
 import numpy as np
 import pytest
 from example_networks import RESNET50, small_network
-from latpred import InvalidArgumentError, ShapeError
+from latpred import InvalidArgumentError, ShapeError, _core
 
 
 def test_counts_of_a_small_network_are_those_done_by_hand():
@@ -57,6 +57,22 @@ def test_with_batch_changes_sizes_and_hash_only():
     assert eight.weight_bytes == one.weight_bytes
     assert eight.hash != one.hash
     assert eight.with_batch(1).hash == one.hash
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: _core.fuse(None),
+        lambda: _core.with_batch(None, 1),
+        lambda: _core.resolve(None),
+        lambda: _core.estimate_memory(None, _core.fuse(small_network())),
+        lambda: _core.Session("").predict(None, _core.PredictRequest()),
+        lambda: _core.Session("").predict_many([small_network(), None], [_core.PredictRequest()]),
+    ],
+)
+def test_none_is_no_graph(call):
+    with pytest.raises(TypeError, match=r"incompatible function arguments|a graph is None"):
+        call()
 
 
 def test_hash_is_of_structure_and_shapes():
