@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from latpred.fitting import conformal, ship
-from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, OF_CHIPS, VERSION
+from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, NEW_FAMILIES, OF_CHIPS, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import BANDS
@@ -40,7 +40,7 @@ def _intervals(
 ) -> conformal.Intervals | None:
     """Nothing where `rows` are too few for it: no family, or not two chips."""
     chips = rows["what"][rows.situation == CHIP].nunique()
-    is_enough = rows.situation.isin(FAMILIES).any() and (is_known or chips > 1)
+    is_enough = rows.situation.isin(NEW_FAMILIES).any() and (is_known or chips > 1)
     return conformal.intervals_of(rows, host_effects, kept) if is_enough else None
 
 

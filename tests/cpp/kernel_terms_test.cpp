@@ -118,7 +118,8 @@ TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {
   EXPECT_DOUBLE_EQ(plain.least_compute_s, 0.9 * plain.compute_s);
   convolution.kind = CostKind::conv;
   convolution.window = 9;
-  EXPECT_DOUBLE_EQ(terms(convolution, "A100").least_compute_s, 0.9 * plain.compute_s / 2.25);
+  convolution.positions = 56 * 56;
+  EXPECT_DOUBLE_EQ(terms(convolution, "A100").least_compute_s, 0.9 * plain.compute_s / 4);
 }
 
 TEST(KernelTerms, ASliceHasItsSharesOfEverything) {
@@ -196,6 +197,31 @@ TEST(TermColumns, TellBfloat16ConvolutionsOfUnevenChannels) {
   EXPECT_FALSE(is_uneven(64, 16, Arithmetic::bf16, "A100"));
   EXPECT_FALSE(is_uneven(18, 64, Arithmetic::fp16, "A100"));
   EXPECT_FALSE(is_uneven(18, 64, Arithmetic::bf16, "V100"));  // has no bf16 units: falls back
+}
+
+// F(4x4, 3x3) saves 4 of whole tiles, F(2x2, 3x3) 2.25: 7 x 7 outputs fill 49 / 64 of two tiles of 4 each way, 5 x 5
+// as little as 25 / 64, and 25 / 36 of three tiles of 2.
+TEST(TermColumns, WinogradSavesOnWholeTilesAtFloat32) {
+  Kernel convolution = product(12544, 64, 576, Arithmetic::fp32);
+  convolution.kind = CostKind::conv;
+  convolution.window = 9;
+  const auto saving = [&](double width, const char* device = "V100") {
+    convolution.positions = width * width;
+    return std::exp2(input(convolution, device, "winograd_saving"));
+  };
+  EXPECT_NEAR(saving(56), 4, 1e-9);
+  EXPECT_NEAR(saving(7), 4 * 49.0 / 64, 1e-9);
+  EXPECT_NEAR(saving(5), std::max(4 * 25.0 / 64, 2.25 * 25 / 36), 1e-9);
+  EXPECT_NEAR(saving(1), 1, 1e-9);
+  convolution.stride = 4;
+  EXPECT_EQ(saving(56), 1);
+  convolution.stride = 1;
+  convolution.arithmetic = Arithmetic::fp16;
+  EXPECT_EQ(saving(56), 1);
+  EXPECT_NEAR(saving(56, "GTX 1080 Ti"), 4, 1e-9);  // has no units for halves: float32
+  convolution.arithmetic = Arithmetic::fp32;
+  convolution.window = 25;
+  EXPECT_EQ(saving(56), 1);
 }
 
 TEST(TermColumns, SizesFillVectorsWhereTheRuntimePadsThem) {

@@ -74,7 +74,7 @@ double bound_s(const Kernel& kernel, const KernelPhysics& physics, double l2_byt
   const double activations = kernel.bytes_in + kernel.bytes_out;
   const double from_memory = kernel.weight_bytes + std::max(activations - l2_bytes, 0.0);
   const double memory_s = (from_memory + std::min(activations, l2_bytes) / 3) / physics.bandwidth_bytes_per_s;
-  return std::max(physics.compute_s / (winograd ? 2.25 : 1), memory_s);
+  return std::max(physics.compute_s / (winograd ? 4 : 1), memory_s);
 }
 
 TEST_P(EveryPredictor, StaysAboveThePhysicalBound) {

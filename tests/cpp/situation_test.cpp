@@ -85,15 +85,19 @@ TEST(Situation, NoveltyGrowsWithTheDistance) {
   EXPECT_DOUBLE_EQ(before, 1);
 }
 
-TEST(Situation, SmallBatchesAndBatchesOutsideAreWider) {
-  Evidence evidence = evidence_with({.small_batch = 8});
-  const auto at = [&](std::int64_t batch) { return relative_width(evidence, network(batch).input(), true); };
-  EXPECT_NEAR(at(8), 1, 1e-12);
-  EXPECT_NEAR(at(64), 1, 1e-12);
-  EXPECT_NEAR(at(4), 2, 1e-12);
-  EXPECT_NEAR(at(2), 4, 1e-12);
-  EXPECT_NEAR(at(1), 16, 1e-12);   // small, and below the measured 2
-  EXPECT_NEAR(at(256), 4, 1e-12);  // two octaves above the measured 64
+TEST(Situation, SmallBatchesWidenTheirRuntimesPartAndBatchesOutsideAll) {
+  const Evidence evidence = evidence_with({.near_network = 0.6, .small_batch = 8, .runtimes = {{"compiled", 0.8}}});
+  const auto at = [&](std::int64_t batch, std::string_view runtime_name) {
+    return relative_width(evidence, network(batch, runtime_name).input(), true);
+  };
+  EXPECT_NEAR(at(8, "compiled"), 1, 1e-12);
+  EXPECT_NEAR(at(64, "compiled"), 1, 1e-12);
+  EXPECT_NEAR(at(4, "compiled"), std::hypot(0.6, 1.6), 1e-12);
+  EXPECT_NEAR(at(2, "compiled"), std::hypot(0.6, 3.2), 1e-12);
+  EXPECT_NEAR(at(2, "eager"), 0.6, 1e-12);
+  EXPECT_NEAR(at(1, "compiled"), 2 * std::hypot(0.6, 6.4), 1e-12);  // small, and below the measured 2
+  EXPECT_NEAR(at(256, "compiled"), 4, 1e-12);                       // two octaves above the measured 64
+  EXPECT_NEAR(at(256, "eager"), 4 * 0.6, 1e-12);
 }
 
 TEST(Situation, FewerFamiliesAreWiderOnMeasuredDevicesAlone) {

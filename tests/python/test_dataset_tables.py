@@ -57,8 +57,9 @@ def test_products_and_prefill_of_serving_stacks_leave_out_what_is_another_kernel
     folder = tmp_path / "aiconfigurator"
     write(folder / "a100_sxm/gemm/trtllm/1.0.0/gemm_perf.csv.gz", GEMM)
     write(folder / "h200_sxm/attention/vllm/0.22.0/context_attention_perf.csv.gz", PREFILL)
-    found = [(row.recipe, row.batch, row.device, row.precision, row.value) for row in aiconfigurator.read(tmp_path)]
-    assert found == [
+    rows = list(aiconfigurator.read(tmp_path))
+    assert [row.executed for row in rows] == ["", "op:int8_gemm?n=128&k=64", ""]
+    assert [(row.recipe, row.batch, row.device, row.precision, row.value) for row in rows] == [
         ("op:gemm?n=128&k=64&dtype=bfloat16", 1, "A100-SXM4-80GB", "bf16", 0.0005),
         ("op:gemm?n=128&k=64&dtype=float16", 2, "A100-SXM4-80GB", "int8", 0.00025),
         (

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from latpred import _core
 from latpred.datasets import (
     accel_nasbench,
     help_tables,
@@ -51,7 +52,7 @@ def test_what_is_no_recipe_is_refused(text):
 
 
 def test_unknown_names_in_recipes_are_refused():
-    with pytest.raises(InvalidArgumentError, match="unknown operator; valid: gemm, bmm"):
+    with pytest.raises(InvalidArgumentError, match="unknown operator; valid: gemm, int8_gemm, bmm"):
         built("op:gemn?n=8&k=4")
     with pytest.raises(InvalidArgumentError, match="unknown kind 'timm'; valid: op, anb, nb201, fbnet"):
         built("timm:resnet50")
@@ -63,6 +64,7 @@ def test_unknown_names_in_recipes_are_refused():
     ("text", "batch", "macs"),
     [
         ("op:gemm?n=16&k=32&bias=1", 8, 8 * 16 * 32),
+        ("op:int8_gemm?n=16&k=32", 8, 8 * 16 * 32),
         ("op:bmm?m=3&n=5&k=7", 4, 4 * 3 * 5 * 7),
         ("op:conv?cin=6&cout=8&kernel=3&size=10&stride=1&pad=1", 2, 2 * 8 * 10 * 10 * 6 * 9),
         ("op:conv?cin=6&cout=6&kernel=3&size=10&stride=2&pad=1&groups=6", 2, 2 * 6 * 5 * 5 * 9),
@@ -74,6 +76,13 @@ def test_unknown_names_in_recipes_are_refused():
 )
 def test_operators_have_the_macs_that_their_sizes_say(text, batch, macs):
     assert built(text, batch).macs == macs
+
+
+def test_a_product_of_8_bit_integers_reads_bytes_and_writes_halves():
+    (kernel,) = _core.fuse(built("op:int8_gemm?n=16&k=32", 8), "kernel", "int8").rows
+    assert kernel.arithmetic == "int8"
+    scales_bytes = 2 * (1 + 16)
+    assert (kernel.bytes_in, kernel.weight_bytes, kernel.bytes_out) == (8 * 32, 16 * 32 + scales_bytes, 2 * 8 * 16)
 
 
 def test_a_scalar_operand_is_not_read_as_a_tensor():

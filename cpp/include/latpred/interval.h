@@ -32,9 +32,9 @@ struct IntervalTerms {
 // says nothing about it has the same width for all. Factors multiply, the runtime's and the version's parts add in
 // quadrature.
 struct SituationTerms {
-  double near_network = 1;   // a network much like measured ones, in large batches, among many measured families
+  double near_network = 1;   // a network much like measured ones, among many measured families
   double new_network = 1;    // >= 1: like none of the measured ones
-  double small_batch = 1;    // >= 1: a single item
+  double small_batch = 1;    // >= 1: the runtime's part, of a single item; all, of batches beyond the measured ones
   double few_families = 1;   // >= 1: one family of networks measured on the device by this runtime, or none
   double other_version = 0;  // of a runtime whose versions were told apart, by one not said or not measured there
   std::map<std::string, double, std::less<>> runtimes;                                    // by name

@@ -183,6 +183,8 @@ std::vector<TermColumn> make_columns() {
                    [](In in, std::size_t) { return flag(in.kernel.concatenates); }});
   table.push_back({"generated", "0 or 1", "a generated point-wise kernel, of whatever cost kind",
                    [](In in, std::size_t) { return flag(is_generated_pointwise(in)); }});
+  table.push_back({"winograd_saving", "log2", "multiplications that Winograd's algorithms may save of the convolution",
+                   [](In in, std::size_t) { return log2_size(winograd_saving(in.kernel, in.device)); }});
   return table;
 }
 

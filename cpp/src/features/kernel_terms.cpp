@@ -13,9 +13,6 @@ namespace {
 
 // Of compute time, a margin for clocks above the data sheet's. Memory has none: its clock is fixed.
 constexpr double kSmallestInverse = 0.9;
-// Of 3 x 3 convolutions with stride 1 at float32: F(2x2, 3x3).
-constexpr double kWinogradSaving = 2.25;
-constexpr double kWinogradWindow = 9;
 // L2 moves two to four times what the memory does (A100 and H200: about three).
 constexpr double kL2BandwidthMultiple = 3;
 // Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB.
@@ -80,11 +77,6 @@ double feeding_factor(const Kernel& kernel, const Device& device) {
   return std::pow(products_per_cycle / usual->products_per_cycle, kFeedingExponent);
 }
 
-bool runs_winograd(const Kernel& kernel, const Device& device) {
-  return kernel.kind == CostKind::conv && kernel.window == kWinogradWindow && kernel.stride == 1 &&
-         (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
-}
-
 }  // namespace
 
 MemoryKind memory_kind(const Device& device) {
@@ -110,7 +102,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const double bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
   terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, bandwidth_bytes_per_s);
   terms.l2_bytes = device.l2_bytes.value_or(kUnknownL2Bytes) * partition.l2_share;
-  terms.least_compute_s = kSmallestInverse * terms.compute_s / (runs_winograd(kernel, device) ? kWinogradSaving : 1);
+  terms.least_compute_s = kSmallestInverse * terms.compute_s / winograd_saving(kernel, device);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
   terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s;

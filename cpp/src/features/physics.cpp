@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "latpred/error.h"
 #include "latpred/text.h"
@@ -28,6 +29,19 @@ constexpr std::array<TensorCoreArithmetic, 4> kTensorCoreArithmetics{{
     {Arithmetic::int8, &Device::int8_ops_per_s},
 }};
 
+// F(t x t, 3 x 3): tiles of t x t outputs take (t + 2)^2 multiplications instead of 9 t^2.
+struct WinogradTile {
+  double side;
+  double saving;
+};
+constexpr std::array<WinogradTile, 2> kWinogradTiles{{{4, 4}, {2, 2.25}}};
+constexpr double kWinogradWindow = 9;
+
+bool has_winograd(const Kernel& kernel, const Device& device) {
+  return kernel.kind == CostKind::conv && kernel.window == kWinogradWindow && kernel.stride == 1 &&
+         kernel.positions > 0 && (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
+}
+
 }  // namespace
 
 bool runs_matrix_product(const Kernel& kernel) {
@@ -44,6 +58,17 @@ bool uses_tensor_cores(const Kernel& kernel, const Device& device) {
       std::find_if(kTensorCoreArithmetics.begin(), kTensorCoreArithmetics.end(),
                    [&](const TensorCoreArithmetic& known) { return known.arithmetic == kernel.arithmetic; });
   return row != kTensorCoreArithmetics.end() && (device.*row->peak).has_value();
+}
+
+double winograd_saving(const Kernel& kernel, const Device& device) {
+  if (!has_winograd(kernel, device)) return 1;
+  const double width = std::round(std::sqrt(kernel.positions));  // of a square image
+  double saving = 1;
+  for (const auto& [side, of_tile] : kWinogradTiles) {
+    const double share = width / (std::ceil(width / side) * side);  // of the tiles, along one side
+    saving = std::max(saving, of_tile * share * share);
+  }
+  return saving;
 }
 
 double sustained_peak(const Kernel& kernel, const Device& device, const Partition& partition) {

@@ -11,6 +11,11 @@ namespace latpred {
 // Whether the kernel's arithmetic has units of its own on `device`, beyond the general ones.
 [[nodiscard]] bool uses_tensor_cores(const Kernel& kernel, const Device& device);
 
+// How many times fewer multiplications Winograd's algorithms need for a kernel than its definition: for 3 x 3
+// convolutions with stride 1 at float32, in whole tiles of 4 x 4 or 2 x 2 outputs, whichever saves more; 1 for
+// everything else. cuDNN runs both, as the names of NeuSight's kernels show.
+[[nodiscard]] double winograd_saving(const Kernel& kernel, const Device& device);
+
 // Flops per second that a long run holds on the partition, on the units that the kernel runs on.
 [[nodiscard]] double sustained_peak(const Kernel& kernel, const Device& device, const Partition& partition);
 

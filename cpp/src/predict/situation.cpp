@@ -54,13 +54,17 @@ double value_of(const Table& table, const LatencyInput& input, double otherwise)
 
 double octaves_above(double larger, double smaller) { return std::max(0.0, std::log2(larger / smaller)); }
 
-// 1 at a single item; each octave beyond what was measured counts like one below a full batch.
-double batch_smallness(const Evidence& evidence, std::int64_t asked) {
+// 1 at a single item.
+double batch_smallness(std::int64_t asked) {
+  return std::min(octaves_above(kFullBatch, static_cast<double>(asked)), kSmallBatchOctaves) / kSmallBatchOctaves;
+}
+
+// Each octave beyond what was measured counts like one below a full batch, for all runtimes.
+double batch_outsideness(const Evidence& evidence, std::int64_t asked) {
   const auto batch = static_cast<double>(asked);
-  const double small = std::min(octaves_above(kFullBatch, batch), kSmallBatchOctaves);
   const double outside = octaves_above(static_cast<double>(evidence.smallest_batch), batch) +
                          octaves_above(batch, static_cast<double>(evidence.largest_batch));
-  return (small + outside) / kSmallBatchOctaves;
+  return outside / kSmallBatchOctaves;
 }
 
 // 1 with one family or none, 0 with many.
@@ -167,15 +171,17 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
   const SituationTerms& terms = evidence.situation;
   const double newness = terms.new_network > 1 ? novelty(evidence, input) : 0;
   const double scarcity = is_known ? family_scarcity(evidence, input) : 0;  // the device's own terms say the rest
-  const double of_network = terms.near_network * std::pow(terms.new_network, newness) *
-                            std::pow(terms.small_batch, batch_smallness(evidence, input.graph.batch)) *
-                            std::pow(terms.few_families, scarcity);
+  const double of_network =
+      terms.near_network * std::pow(terms.new_network, newness) * std::pow(terms.few_families, scarcity);
   const auto runtime = terms.runtimes.find(input.kernels.runtime);
-  const double of_runtime = runtime == terms.runtimes.end() ? 0 : runtime->second;
+  const double smallness = batch_smallness(input.graph.batch);
+  const double of_runtime =
+      runtime == terms.runtimes.end() ? 0 : runtime->second * std::pow(terms.small_batch, smallness);
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
   const double of_version = is_unsaid || is_version_of_other_devices(evidence, input) ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
-  return of_table * std::hypot(of_network, of_runtime, of_version);
+  const double outside = std::pow(terms.small_batch, batch_outsideness(evidence, input.graph.batch));
+  return of_table * outside * std::hypot(of_network, of_runtime, of_version);
 }
 
 }  // namespace latpred

@@ -22,13 +22,13 @@ DEVICES = {
     "NVIDIA H200": "H200-SXM-141GB",
     "NVIDIA L40S": "L40S",
 }
-# The products' types that a recipe can say, as (tensors, precision). "sq" is SmoothQuant: 8-bit integers in, halves
-# out. Weight-only and 8-bit float products are other kernels.
-GEMM_TYPES = {"bfloat16": ("bfloat16", "bf16"), "sq": ("float16", "int8")}
+# The products' types that a recipe can say, as (tensors, precision, what ran). "sq" is SmoothQuant: 8-bit integers in,
+# halves out. Weight-only and 8-bit float products are other kernels.
+GEMM_TYPES = {"bfloat16": ("bfloat16", "bf16", ""), "sq": ("float16", "int8", "int8_gemm")}
 ATTENTION_TYPE = "bfloat16"
 
 
-def _row(table_row: object, recipe: Recipe, batch: int, precision: str) -> Row:
+def _row(table_row: object, recipe: Recipe, batch: int, precision: str, executed: str = "") -> Row:
     return Row(
         recipe=str(recipe),
         family=recipe.name,
@@ -42,6 +42,7 @@ def _row(table_row: object, recipe: Recipe, batch: int, precision: str) -> Row:
         source=SOURCE,
         licence=LICENCE,
         protocol=PROTOCOL,
+        executed=executed,
     )
 
 
@@ -50,9 +51,10 @@ def _products(path: Path) -> Iterator[Row]:
 
     table = pd.read_csv(path)
     for row in table[table.gemm_dtype.isin(GEMM_TYPES)].itertuples(index=False):
-        dtype, precision = GEMM_TYPES[row.gemm_dtype]
-        recipe = Recipe("op", "gemm", {"n": str(row.n), "k": str(row.k), "dtype": dtype})
-        yield _row(row, recipe, int(row.m), precision)
+        dtype, precision, ran = GEMM_TYPES[row.gemm_dtype]
+        sizes = {"n": str(row.n), "k": str(row.k)}
+        executed = str(Recipe("op", ran, sizes)) if ran else ""
+        yield _row(row, Recipe("op", "gemm", {**sizes, "dtype": dtype}), int(row.m), precision, executed)
 
 
 def _prefill(path: Path) -> Iterator[Row]:

@@ -63,6 +63,14 @@ def _gemm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     return net.apply("gemm", inputs, transB=1)
 
 
+def _int8_gemm(net: GraphBuilder, recipe: Recipe, _dtype: str) -> Variable:
+    """[batch, k] x [k, n] of 8-bit integers into halves, scaled by row and column: SmoothQuant's product."""
+    k, n = recipe.integer("k"), recipe.integer("n")
+    operands = [net.input("x", (k,), "int8"), net.parameter((k, n), "int8")]
+    scales = [net.parameter((1,), "float16"), net.parameter((n,), "float16")]
+    return net.apply("matmul_integer_to_float", operands + scales)
+
+
 def _bmm(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
     a = net.input("a", (recipe.integer("m"), recipe.integer("k")), dtype)
     b = net.input("b", (recipe.integer("k"), recipe.integer("n")), dtype)
@@ -113,6 +121,7 @@ def _attention(net: GraphBuilder, recipe: Recipe, dtype: str) -> Variable:
 
 _OPERATORS: dict[str, Callable[[GraphBuilder, Recipe, str], Variable]] = {
     "gemm": _gemm,
+    "int8_gemm": _int8_gemm,
     "bmm": _bmm,
     "conv": _conv,
     "relu": _unary,

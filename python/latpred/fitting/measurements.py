@@ -149,9 +149,9 @@ def lower(table: pd.DataFrame) -> Samples:
     host_s, launches_s = np.zeros(len(table)), np.zeros(len(table))
     host_of_launch = {row.name: row.host_s_per_launch for row in _core.runtimes()}
     sms = {name: _core.device(name).sms for name in table.device.unique()}
-    for index, row in enumerate(table.itertuples(index=False)):
+    for index, (row, ran) in enumerate(zip(table.itertuples(index=False), rows.executed(table), strict=True)):
         net = _core.GraphBuilder()
-        recipe.build(net, recipe.parse(row.recipe))
+        recipe.build(net, recipe.parse(ran))
         fused = _core.fuse(net.build(int(row.batch)), row.runtime, row.precision)
         features = _core.featurize(fused, row.device, row.partition)
         launches_s[index] = fused.num_launches * host_of_launch[row.runtime]

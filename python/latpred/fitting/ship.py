@@ -2,10 +2,10 @@
 
 python -m latpred.fitting.ship --rows FILE --graphs FILE --work FOLDER --out FILE
 
-Everything measured teaches the fit that ships. Its intervals come from fits that leave families, recipes of known
-families, versions of the framework, chips and blocks of operators out in turn. FOLDER keeps the lowered rows, every
-member and every such fit's answers, so that an interrupted call goes on; benchmarks/accuracy/networks.py, which scores
-the same fits, may share it.
+Everything measured teaches the fit that ships. Its intervals come from fits that leave families (those that no choice
+looks at, too, which are scored by the intervals of the others), recipes of known families, versions of the framework,
+chips and blocks of operators out in turn. FOLDER keeps the lowered rows, every member and every such fit's answers, so
+that an interrupted call goes on; benchmarks/accuracy/networks.py, which scores the same fits, may share it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from latpred.fitting.kernel_terms import KernelTable
 
 SEEDS = 3
-SITUATIONS = (*conformal.FAMILIES, conformal.KNOWN, conformal.VERSION, conformal.CHIP, conformal.BLOCK)
+SITUATIONS = (*conformal.NEW_FAMILIES, conformal.KNOWN, conformal.VERSION, conformal.CHIP, conformal.BLOCK)
 
 
 def checkpoint_path(predictor: str) -> Path:

@@ -1,7 +1,10 @@
 """How wide an interval must be in which situation: what a row is asked about, and a law fitted on what others were off.
 
-    half-width = table x hypot(near x new^novelty x small^smallness x few^scarcity, runtime, version), over the typical
+    half-width = table x hypot(near x new^novelty x few^scarcity, runtime x small^smallness, version), over the typical
     one; version: of a runtime whose versions were told apart, by one that was not measured there or is not said
+
+What small batches add is their runtime's: engines run them by other kernels, with the time between kernels in plain
+sight. Eager calls wait for their hosts then, which have a width of their own (conformal.py).
 
 A kernel that stands alone has the width of operators of its kind (conformal.py) instead.
 predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
@@ -123,18 +126,22 @@ def _octaves(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
 
 
 def exponents(rows: pd.DataFrame, is_known: bool) -> np.ndarray:
-    """[N, 4] ones, novelty, smallness of the batch, scarcity of families. Batches are within the measured range."""
-    batch = rows.batch.to_numpy(dtype=float)
+    """[N, 3] ones, novelty, scarcity of families."""
     scarcity = np.log(MANY_FAMILIES / np.maximum(rows.families.to_numpy(dtype=float), 1)) / np.log(MANY_FAMILIES)
     return np.stack(
         [
             np.ones(len(rows)),
             np.minimum(rows.distance.to_numpy(dtype=float) / FAR_NETWORK, 1),
-            np.minimum(_octaves(np.asarray(float(FULL_BATCH)), batch) / SMALL_BATCH_OCTAVES, 1),
             np.maximum(scarcity, 0) if is_known else np.zeros(len(rows)),
         ],
         axis=1,
     )
+
+
+def smallness(rows: pd.DataFrame) -> np.ndarray:
+    """[N] of the batch, which is within the measured range: 1 of a single item."""
+    batch = rows.batch.to_numpy(dtype=float)
+    return np.asarray(np.minimum(_octaves(np.asarray(float(FULL_BATCH)), batch) / SMALL_BATCH_OCTAVES, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,9 +158,9 @@ class Law:
 
     def relative(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] of `rows`, on devices that were measured or not."""
-        logarithms = np.log([self.near, self.new, self.small, self.few])
+        logarithms = np.log([self.near, self.new, self.few])
         of_network = np.exp(exponents(rows, is_known) @ logarithms)
-        of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float)
+        of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float) * self.small ** smallness(rows)
         width = np.sqrt(of_network**2 + of_runtime**2 + np.where(rows.is_other_version, self.other_version, 0) ** 2)
         if not is_known:
             return np.asarray(width)
@@ -188,31 +195,36 @@ def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law
 
     families = rows.groupby("runtime").family.nunique()
     runtimes = [name for name, count in families.items() if name != BASE_RUNTIME and count >= MIN_FAMILIES]
-    columns = exponents(rows, is_known=True)
+    columns, small = exponents(rows, is_known=True), smallness(rows)
     parts = [rows.runtime == name for name in runtimes]  # they add in quadrature
     is_part = np.stack(parts or [np.zeros(len(rows))], axis=1).astype(float)
     size, weights = columns.shape[1], weights / weights.sum()
     log_off = np.log(np.maximum(off, _SMALLEST_RESIDUAL))
 
+    # [near, new, few, small, runtimes...], all but the first of the factors held to none
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         squared = np.exp(2 * (columns @ parameters[:size]))
-        of_parts = is_part * np.exp(2 * parameters[size:])
+        of_parts = is_part * np.exp(2 * (parameters[size + 1 :] + small[:, None] * parameters[size]))
         total = squared + of_parts.sum(axis=1)
         above = log_off - 0.5 * np.log(total)
         value = weights @ (_SMOOTHING * np.logaddexp(0, above / _SMOOTHING) - (1 - COVERAGE) * above)
         slope = weights * (0.5 * (1 + np.tanh(above / _SMOOTHING / 2)) - (1 - COVERAGE)) / total
         of_columns = -(columns * (squared * slope)[:, None]).sum(axis=0)
-        held = _SHRINKAGE * parameters[1:size]
-        of_columns[1:] += 2 * held
-        return value + held @ parameters[1:size], np.append(of_columns, -(of_parts * slope[:, None]).sum(axis=0))
+        of_runtimes = -(of_parts * slope[:, None])
+        of_small = (of_runtimes * small[:, None]).sum()
+        held = _SHRINKAGE * parameters[1 : size + 1]
+        gradient = np.concatenate([of_columns, [of_small], of_runtimes.sum(axis=0)])
+        gradient[1 : size + 1] += 2 * held
+        return value + held @ parameters[1 : size + 1], gradient
 
     typical = np.log(weighted_quantile(off, weights, COVERAGE))
-    start = np.concatenate([[typical], np.full(size - 1, 0.3), np.full(is_part.shape[1], typical - 1)])
-    bounds = [(None, None)] + [(0, None)] * (size - 1) + [(np.log(NO_WIDTH) - 1, None)] * is_part.shape[1]
+    start = np.concatenate([[typical], np.full(size, 0.3), np.full(is_part.shape[1], typical - 1)])
+    bounds = [(None, None)] + [(0, None)] * size + [(np.log(NO_WIDTH) - 1, None)] * is_part.shape[1]
     found = np.exp(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
-    near, new, small, few = (float(value) for value in found[:size])
-    widths = zip(runtimes, found[size : size + len(parts)], strict=True)
-    return Law(near, new, small, few, 0.0, {name: float(width) for name, width in widths if width > NO_WIDTH}, {})
+    near, new, few, small_batch = (float(value) for value in found[: size + 1])
+    widths = zip(runtimes, found[size + 1 : size + 1 + len(parts)], strict=True)
+    kept = {name: float(width) for name, width in widths if width > NO_WIDTH}
+    return Law(near, new, small_batch, few, 0.0, kept, {})
 
 
 def of_versions(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
