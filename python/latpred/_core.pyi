@@ -1604,6 +1604,9 @@ class IntervalTerms:
     What the width of an interval is made of, on the log scale.
     """
     @property
+    def cpu(self) -> float:
+        ...
+    @property
     def device_sd(self) -> float:
         ...
     @property

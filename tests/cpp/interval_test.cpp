@@ -140,6 +140,22 @@ TEST(Interval, TermsAddInQuadrature) {
   EXPECT_NEAR(half_width(measured(), network(), waiting), std::hypot(0.1, kNormal80 * 0.35 * std::sqrt(0.5)), 1e-12);
 }
 
+TEST(Interval, CpusOfAFitOnGpusHaveTheirWidth) {
+  const std::string path =
+      write_checkpoint("cpu", manifest_text("linear", R"("rows": {"conv": {"fp32": 5}, "unary": {"fp32": 7}})",
+                                            R"(, "cpu": {"half_width": {"value": 0.7}})"));
+  const Evidence evidence = evidence_of(read_checkpoint(path, "linear"));
+  const PreparedNetwork on_cpu = network("Xeon Gold 6240");
+  const LatencyOutput waiting{.latency_s = 4e-3, .host_wait_s = 2e-3, .kernel_s = {1e-3, 1e-3}};
+  EXPECT_DOUBLE_EQ(half_width(evidence, on_cpu, waiting), 0.7);
+  EXPECT_NEAR(half_width(evidence, network("Xeon Gold 6240", "", "onnxruntime"), waiting),
+              std::hypot(0.7, kNormal80 * 0.12), 1e-12);
+  EXPECT_EQ(half_width(evidence, network(), waiting), half_width(measured(), network(), waiting));
+  const Coverage covered = coverage(evidence, on_cpu.input());
+  EXPECT_EQ(covered.provenance, "extrapolated");
+  EXPECT_TRUE(covered.notes.back().starts_with("fitted on GPUs: of CPUs only")) << covered.notes.back();
+}
+
 TEST(Interval, NothingIsBetterKnownOfAPartThanOfTheWholeDevice) {
   Evidence evidence = measured();
   evidence.terms.known_device = 0.4;

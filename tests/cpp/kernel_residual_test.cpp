@@ -41,6 +41,7 @@ struct Numbers {
   double cycles = -20;  // the logit: memory time is the bandwidth's alone
   double input_deviation = 1;
   double first_weight = 0;  // of column 0 on the inverse compute, second member only
+  std::string cpu;          // the manifest's entry
 
   [[nodiscard]] std::string write() const {
     const auto columns = static_cast<std::int64_t>(term_columns().size());
@@ -77,7 +78,7 @@ struct Numbers {
         concat(R"(, "members": 2, "hidden": [], "columns": [)", column_names(first_column),
                R"(], "memory_kinds": ["stacked", "graphics", "fast graphics", "old graphics"], )",
                R"("device_effects": ["A100-SXM4-40GB"], "runtime_effects": ["eager|", "eager|torch 1.13"], )",
-               R"("launch_effects": ["A100-SXM4-40GB|eager"], )", R"("host_kind_runtimes": ["eager"])");
+               R"("launch_effects": ["A100-SXM4-40GB|eager"], )", R"("host_kind_runtimes": ["eager"])", cpu);
     return testing::write_checkpoint("kernel_residual.safetensors",
                                      testing::manifest_text("kernel_residual", R"("rows": {})", more), arrays);
   }
@@ -176,6 +177,23 @@ TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {
   EXPECT_NEAR(factor("A100", "eager"), std::exp(0.5), 1e-12);
   EXPECT_DOUBLE_EQ(factor("A100", "tensorrt"), 1);
   EXPECT_DOUBLE_EQ(factor("H100", "eager"), 1);
+}
+
+TEST(KernelResidual, CpusTakeLongerByTheirFactors) {
+  const Numbers told{.cpu =
+                         R"(, "cpu": {"kernels": {"value": 2}, "launches": {"value": 5}, "half_width": {"value": 1}})"};
+  const auto on = [](const Numbers& numbers, std::string_view device_name) {
+    return numbers.latency(PreparedNetwork(convolution_network({.channels = 8, .size = 8}), 1, device(device_name)));
+  };
+  const LatencyOutput without = on({}, "Xeon Gold 6240");
+  const LatencyOutput with = on(told, "Xeon Gold 6240");
+  EXPECT_DOUBLE_EQ(with.kernel_s[0], 2 * without.kernel_s[0]);
+  EXPECT_NEAR(with.host_s, 5 * without.host_s, 1e-15);
+  EXPECT_DOUBLE_EQ(on(told, "A100").latency_s, on({}, "A100").latency_s);
+  const Numbers wrong{
+      .cpu = R"(, "cpu": {"kernels": {"value": 0}, "launches": {"value": 5}, "half_width": {"value": 1}})"};
+  EXPECT_NE(message_of<CheckpointError>([&] { on(wrong, "A100"); }).find("cpu kernels must be positive, is 0"),
+            std::string::npos);
 }
 
 TEST(KernelResidual, OperatorsTakeTheHostTheirOwnTime) {

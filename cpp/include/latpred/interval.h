@@ -26,6 +26,7 @@ struct IntervalTerms {
   double runtime_sd = 0;      // of a runtime that was not measured
   double kind_sd = 0;         // of the efficiency of a kind of operator without measurements
   double host_sd = 0;         // of the host's time per launch, which differs between machines
+  double cpu = 0;  // half-width of all that on a CPU, of a fit on GPUs; zero: as of any device that was not measured
 };
 
 // How the half-width changes with what is asked, relative to the typical one of networks left out. A checkpoint that

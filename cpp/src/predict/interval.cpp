@@ -79,6 +79,9 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
   std::vector<std::string> notes;
   if (!evidence.is_fitted) notes.push_back(concat("predictor '", evidence.predictor, "' is physics alone"));
   if (!coverage.device_measured) notes.push_back(concat("device ", input.device.name, " was not measured"));
+  if (!input.device.is_gpu && evidence.terms.cpu > 0) {
+    notes.push_back("fitted on GPUs: of CPUs only what kernels and launches take longer there on average is known");
+  }
   if (!coverage.whole_device) {
     notes.push_back(concat("partition ", input.partition.name, ": only whole devices were measured"));
   }
@@ -141,6 +144,7 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
                       .runtime_sd = term(terms, "runtime_sd"),
                       .kind_sd = term(terms, "kind_sd"),
                       .host_sd = term(terms, "host_sd")};
+    if (const Json* cpu = manifest.find("cpu")) evidence.terms.cpu = term(*cpu, "half_width");
     read_situation(checkpoint, evidence);
     return evidence;
   } catch (const Error& error) {
@@ -193,12 +197,16 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   const bool known = coverage.device_measured && coverage.whole_device;
   const bool kernels_calibrated = calibration != nullptr && calibration->scale.has_value();
   const bool host_calibrated = calibration != nullptr && calibration->host_scale.has_value();
+  const bool is_of_cpus = !kernels_calibrated && !input.device.is_gpu && terms.cpu > 0;
   double conformal = 0;
   double log_bias = terms.log_bias;
   double variance = 0;
   if (kernels_calibrated) {
     conformal = kNormal80 * calibration->log_sd;
     log_bias = 0;  // the scale holds it
+  } else if (is_of_cpus) {
+    conformal = terms.cpu;  // what hosts and machines differ by is in it
+    log_bias = 0;           // the CPUs' factors hold it
   } else {
     const std::optional<double> lone = lone_operator_width(evidence, input);
     const auto width = [&](bool as_known) {
@@ -209,8 +217,8 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     if (coverage.device_measured && !known && !lone) conformal = std::max(conformal, width(true));
     conformal = std::max(conformal, kNormal80 * kSmallestSpread);
     if (!known) variance += terms.device_sd * terms.device_sd;
-    if (!coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   }
+  if (!kernels_calibrated && !coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
@@ -220,7 +228,8 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     const double unmeasured_share = unmeasured_s / output.latency_s + unknown_share(input.kernels);
     const double kind_part = terms.kind_sd * std::min(1.0, unmeasured_share);
     variance += kind_part * kind_part;
-    if (!host_calibrated) variance += terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
+    if (!host_calibrated && !is_of_cpus)
+      variance += terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
   }
   const double half_width = std::sqrt(conformal * conformal + kNormal80 * kNormal80 * variance);
   return {.lower_s = output.latency_s * std::min(1.0, std::exp(log_bias - half_width)),

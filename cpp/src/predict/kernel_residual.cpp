@@ -96,14 +96,17 @@ class KernelResidual : public Predictor {
     const DeviceEffects on_device = device == devices_.end() ? DeviceEffects{} : device->second;
     const auto runtime = runtimes_.find(concat(input.runtime.name, "|", input.version));
     const RuntimeEffects by_runtime = runtime == runtimes_.end() ? RuntimeEffects{} : runtime->second;
+    const double kernels_factor = input.device.is_gpu ? 1 : cpu_kernels_factor_;
     std::vector<double> kernel_s;
     kernel_s.reserve(kernels.size());
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       const KernelTerms terms = kernel_terms(kernels[k], input.device, input.partition);
-      kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * static_cast<double>(kernels[k].repeat));
+      kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * kernels_factor *
+                         static_cast<double>(kernels[k].repeat));
     }
     const auto launching = launch_factors_.find(concat(input.device.name, "|", input.runtime.name));
-    const double factor = launching == launch_factors_.end() ? 1 : launching->second;
+    const double of_device = launching == launch_factors_.end() ? 1 : launching->second;
+    const double factor = of_device * (input.device.is_gpu ? 1 : cpu_launches_factor_);
     return add_host(input, std::move(kernel_s), factor * kind_factor(input));
   }
 
@@ -157,11 +160,22 @@ class KernelResidual : public Predictor {
         mean_over_members(checkpoint, "launch_effects", members, {static_cast<std::int64_t>(launches.size())});
     for (std::size_t i = 0; i < launches.size(); ++i) launch_factors_[launches[i]] = std::exp(of_launches[i]);
 
+    if (const Json* cpu = checkpoint.manifest.find("cpu")) {
+      cpu_kernels_factor_ = positive(*cpu, "kernels");
+      cpu_launches_factor_ = positive(*cpu, "launches");
+    }
+
     host_kind_runtimes_ = names(checkpoint, "host_kind_runtimes");
     const std::vector<double> of_kinds = mean_over_members(checkpoint, "host_kind_effects", members, {kKinds});
     std::ranges::transform(of_kinds, host_kind_factors_.begin(), [](double effect) { return std::exp(effect); });
   }
 
+  static double positive(const Json& terms, std::string_view name) {
+    const double value = terms.at(name).at("value").number();
+    if (!std::isfinite(value) || value <= 0)
+      throw CheckpointError(concat("cpu ", name, " must be positive, is ", value));
+    return value;
+  }
   static void check_columns(const Checkpoint& checkpoint) {
     std::vector<std::string> ours;
     for (const TermColumn& column : term_columns()) ours.push_back(column.name);
@@ -254,6 +268,9 @@ class KernelResidual : public Predictor {
   // By kind of kernel, of the same: an operator of a library takes the host longer than an addition.
   std::array<double, kNumCostKinds> host_kind_factors_{};
   std::vector<std::string> host_kind_runtimes_;  // those that launch operator by operator
+  // On CPUs, which the fit has not seen, over what GPUs let expect of the kernels and their launches.
+  double cpu_kernels_factor_ = 1;
+  double cpu_launches_factor_ = 1;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred import _core
 from latpred.calibration import Calibration, CalibrationRecord, check_name, checkpoint_digest
 from latpred.calibration.fit import HOST, NUM_PARAMETERS, SCALE, Array, check_design, design_of
 from latpred.calibration.levels import choose, error_of, factor_of, kind_factors_of, log_sd_left
@@ -44,7 +45,9 @@ def make(
     evidence = session.evidence(answer.predictor)
     is_known = answer.device in evidence.devices and not answer.partition
     known_sd = evidence.terms.known_device / _NORMAL_80
-    own_sd = known_sd if is_known else evidence.terms.unknown_device / _NORMAL_80
+    is_gpu = any(row.is_gpu for row in _core.devices() if row.name == answer.device)
+    unknown_width = evidence.terms.unknown_device if is_gpu or not evidence.terms.cpu else evidence.terms.cpu
+    own_sd = known_sd if is_known else unknown_width / _NORMAL_80
     choice = choose(design, log_measured, [_network_of(graph) for graph in graphs], own_sd)
     after = choice.log_left_out
     return Calibration(

@@ -4,8 +4,9 @@ python -m latpred.fitting.ship --rows FILE --graphs FILE --work FOLDER --out FIL
 
 Everything measured teaches the fit that ships. Its intervals come from fits that leave families (those that no choice
 looks at, too, which are scored by the intervals of the others), recipes of known families, versions of the framework,
-chips and blocks of operators out in turn. FOLDER keeps the lowered rows, every member and every such fit's answers, so
-that an interrupted call goes on; benchmarks/accuracy/networks.py, which scores the same fits, may share it.
+chips and blocks of operators out in turn; what it lacks on CPUs, which it does not see, from networks measured there
+(cpus.py). FOLDER keeps the lowered rows, every member and every such fit's answers, so that an interrupted call goes
+on; benchmarks/accuracy/networks.py, which scores the same fits, may share it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred import _core
 from latpred.datasets.graph_cache import GraphCache
-from latpred.fitting import checkpoint, conformal, kernel_residual, left_out
+from latpred.fitting import checkpoint, conformal, cpus, kernel_residual, left_out
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import measured_networks
@@ -85,11 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     changes = {} if options.epochs is None else {"epochs": options.epochs}
 
+    rows, graphs = pd.read_parquet(options.rows), GraphCache(options.graphs)
     with Progress() as progress:
         task = progress.add_task("lowering", total=None)
         table = left_out.lowered(
-            pd.read_parquet(options.rows),
-            GraphCache(options.graphs),
+            rows,
+            graphs,
             options.work,
             lambda done, of: progress.update(task, completed=done, total=of),
         )
@@ -110,6 +113,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     manifest = kernel_residual.make_manifest(fitted, table, intervals.manifest()) | {"errors": errors}
     arrays = fitted.arrays() | {kernel_residual.SIGNATURES: measured_networks(table)}
     checkpoint.write(options.out, manifest, arrays)
+    on_cpu = rows[cpus.is_on_cpu(rows)]
+    if on_cpu.device.nunique() >= cpus.LEAST:
+        predictor = _core.load_predictor(kernel_residual.NAME, str(options.out))
+        measured = cpus.measure(cpus.answers(predictor, on_cpu, graphs))
+        checkpoint.write(options.out, manifest | {"cpu": measured.manifest()}, arrays)
+        print(measured)
     print(intervals)
     print(f"{options.out}: training rows, {summarise(fitted.predict(table), table.latency_s)}")
 

@@ -1,0 +1,108 @@
+"""How far off the default predictor, which is fitted on GPUs, is on CPUs with the factors of the other CPUs.
+
+python benchmarks/accuracy/cpus.py --rows FILE --graphs FILE --json FILE [--docs docs/accuracy.md]
+python benchmarks/accuracy/cpus.py --json FILE --docs docs/accuracy.md     draws the table again
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from latpred import _core
+from latpred.datasets.graph_cache import GraphCache
+from latpred.fitting import checkpoint, cpus, kernel_residual, ship
+from latpred.fitting.errors import summarise
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import docs_table
+
+MARK = "benchmarks/accuracy/cpus.py"
+ROOFLINE = "roofline"
+
+
+def _lines(rows_path: Path, graphs_path: Path) -> dict[str, Any]:
+    rows = pd.read_parquet(rows_path)
+    rows = rows[cpus.is_on_cpu(rows)].reset_index(drop=True)
+    graphs = GraphCache(graphs_path)
+    path = ship.checkpoint_path(kernel_residual.NAME)
+    entry = checkpoint.read(path)[0]["cpu"]
+    told = cpus.Factors(entry["kernels"]["value"], entry["launches"]["value"])
+    answers = cpus.answers(_core.load_predictor(kernel_residual.NAME, str(path)), rows, graphs, told)
+    roofline = _core.load_predictor(ROOFLINE, str(ship.checkpoint_path(ROOFLINE)))
+    physics = cpus.answers(roofline, rows, graphs)
+    found = cpus.measure(answers)
+    lines = {}
+    for device, summary in found.of_cpus.items():
+        is_there = np.asarray(rows.device == device)
+        untold = cpus.Factors(1.0, 1.0)
+        lines[device] = {
+            **dataclasses.asdict(summary),
+            "runtimes": ", ".join(sorted(set(rows.runtime[is_there]))),
+            "families": int(rows.family[is_there].nunique()),
+            "covers": found.covers[device],
+            "without_factors": summarise(
+                untold.latency_s(answers[is_there]), np.asarray(rows.value[is_there])
+            ).mape_percent,
+            "roofline": summarise(untold.latency_s(physics[is_there]), np.asarray(rows.value[is_there])).mape_percent,
+        }
+    return {"kernels": told.kernels, "launches": told.launches, "half_width": found.half_width, "lines": lines}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The table and what it was made with."""
+    headings = [
+        "left out", "by", "families", "rows", "MAPE %", "median %", "p90 %", "Spearman", "bias", "covers",
+        "without factors", "roofline",
+    ]  # fmt: skip
+    rows = [
+        [
+            device,
+            line["runtimes"],
+            str(line["families"]),
+            str(line["rows"]),
+            f"**{line['mape_percent']:.0f}**",
+            f"{line['median_percent']:.0f}",
+            f"{line['p90_percent']:.0f}",
+            f"{line['spearman']:.3f}",
+            f"{line['bias']:.2f}",
+            f"{line['covers']:.2f}",
+            f"{line['without_factors']:.0f}",
+            f"{line['roofline']:.0f}",
+        ]
+        for device, line in result["lines"].items()
+    ]
+    return (
+        f"With all of them: kernels x {result['kernels']:.2f}, launches x {result['launches']:.2f}, interval "
+        f"x/{math.exp(result['half_width']):.2f}.\n\n" + docs_table.table(headings, rows)
+    )
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=Path, help="Parquet file of measurements; without it --json is read")
+    parser.add_argument("--graphs", type=Path, help="their graph cache")
+    parser.add_argument("--json", type=Path, required=True, help="file with the result")
+    parser.add_argument("--docs", type=Path, help="page whose table is replaced")
+    arguments = parser.parse_args()
+    if arguments.rows is None:
+        result = json.loads(arguments.json.read_text(encoding="utf-8"))
+    else:
+        result = _lines(arguments.rows, arguments.graphs)
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(markdown(result))
+    if arguments.docs is not None:
+        docs_table.replace(arguments.docs, MARK, markdown(result))
+
+
+if __name__ == "__main__":
+    main()
