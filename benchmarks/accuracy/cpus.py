@@ -1,14 +1,13 @@
 """How far off the default predictor, which is fitted on GPUs, is on CPUs with the factors of the other CPUs.
 
-python benchmarks/accuracy/cpus.py --rows FILE --graphs FILE --json FILE [--docs docs/accuracy.md]
+python benchmarks/accuracy/cpus.py --data data/measurements --graphs data/measurements/graphs.xz --json FILE
+    [--docs docs/accuracy.md]
 python benchmarks/accuracy/cpus.py --json FILE --docs docs/accuracy.md     draws the table again
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import math
 import sys
 from pathlib import Path
@@ -29,8 +28,8 @@ MARK = "benchmarks/accuracy/cpus.py"
 ROOFLINE = "roofline"
 
 
-def _lines(rows_path: Path, graphs_path: Path) -> dict[str, Any]:
-    rows = pd.read_parquet(rows_path)
+def _lines(folder: Path, graphs_path: Path) -> dict[str, Any]:
+    rows = pd.read_parquet(folder / "rows.parquet")
     rows = rows[cpus.is_on_cpu(rows)].reset_index(drop=True)
     graphs = GraphCache(graphs_path)
     path = ship.checkpoint_path(kernel_residual.NAME)
@@ -86,23 +85,5 @@ def markdown(result: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=Path, help="Parquet file of measurements; without it --json is read")
-    parser.add_argument("--graphs", type=Path, help="their graph cache")
-    parser.add_argument("--json", type=Path, required=True, help="file with the result")
-    parser.add_argument("--docs", type=Path, help="page whose table is replaced")
-    arguments = parser.parse_args()
-    if arguments.rows is None:
-        result = json.loads(arguments.json.read_text(encoding="utf-8"))
-    else:
-        result = _lines(arguments.rows, arguments.graphs)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(markdown(result))
-    if arguments.docs is not None:
-        docs_table.replace(arguments.docs, MARK, markdown(result))
-
-
 if __name__ == "__main__":
-    main()
+    docs_table.command(__doc__, MARK, _lines, markdown)
