@@ -38,20 +38,18 @@ def _lines(folder: Path, graphs_path: Path) -> dict[str, Any]:
     answers = cpus.answers(_core.load_predictor(kernel_residual.NAME, str(path)), rows, graphs, told)
     roofline = _core.load_predictor(ROOFLINE, str(ship.checkpoint_path(ROOFLINE)))
     physics = cpus.answers(roofline, rows, graphs)
-    found = cpus.measure(answers)
+    found, untold = cpus.measure(answers), cpus.Factors(1.0, 1.0)
     lines = {}
     for device, summary in found.of_cpus.items():
         is_there = np.asarray(rows.device == device)
-        untold = cpus.Factors(1.0, 1.0)
+        value = np.asarray(rows.value[is_there])
         lines[device] = {
             **dataclasses.asdict(summary),
             "runtimes": ", ".join(sorted(set(rows.runtime[is_there]))),
             "families": int(rows.family[is_there].nunique()),
             "covers": found.covers[device],
-            "without_factors": summarise(
-                untold.latency_s(answers[is_there]), np.asarray(rows.value[is_there])
-            ).mape_percent,
-            "roofline": summarise(untold.latency_s(physics[is_there]), np.asarray(rows.value[is_there])).mape_percent,
+            "without_factors": summarise(untold.latency_s(answers[is_there]), value).mape_percent,
+            "roofline": summarise(untold.latency_s(physics[is_there]), value).mape_percent,
         }
     return {"kernels": told.kernels, "launches": told.launches, "half_width": found.half_width, "lines": lines}
 

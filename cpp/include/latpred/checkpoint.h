@@ -28,6 +28,9 @@ struct Checkpoint {
 
 inline constexpr std::int64_t kCheckpointFormatVersion = 1;
 
+// The value of a term of the manifest. Throws CheckpointError in the words of `what` where it is not positive.
+[[nodiscard]] double positive_value(std::string_view what, const Json& term);
+
 // Reads the file and compares its manifest with this build: format version, predictor, cost kinds, arithmetics.
 // Throws CheckpointError naming the difference.
 [[nodiscard]] Checkpoint read_checkpoint(const std::string& path, std::string_view predictor);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -136,6 +137,12 @@ Checkpoint read_checkpoint(const std::string& path, std::string_view predictor) 
     throw CheckpointError(concat("checkpoint '", path, "': ", error.what()),
                           {.path = path, .offset = error.data().offset});
   }
+}
+
+double positive_value(std::string_view what, const Json& term) {
+  const double value = term.at("value").number();
+  if (!std::isfinite(value) || value <= 0) throw CheckpointError(concat(what, " must be positive, is ", value));
+  return value;
 }
 
 }  // namespace latpred

@@ -144,7 +144,8 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
                       .runtime_sd = term(terms, "runtime_sd"),
                       .kind_sd = term(terms, "kind_sd"),
                       .host_sd = term(terms, "host_sd")};
-    if (const Json* cpu = manifest.find("cpu")) evidence.terms.cpu = term(*cpu, "half_width");
+    if (const Json* cpu = manifest.find("cpu"))
+      evidence.terms.cpu = positive_value("cpu half_width", cpu->at("half_width"));
     read_situation(checkpoint, evidence);
     return evidence;
   } catch (const Error& error) {

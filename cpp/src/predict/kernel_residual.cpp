@@ -161,8 +161,8 @@ class KernelResidual : public Predictor {
     for (std::size_t i = 0; i < launches.size(); ++i) launch_factors_[launches[i]] = std::exp(of_launches[i]);
 
     if (const Json* cpu = checkpoint.manifest.find("cpu")) {
-      cpu_kernels_factor_ = positive(*cpu, "kernels");
-      cpu_launches_factor_ = positive(*cpu, "launches");
+      cpu_kernels_factor_ = positive_value("cpu kernels", cpu->at("kernels"));
+      cpu_launches_factor_ = positive_value("cpu launches", cpu->at("launches"));
     }
 
     host_kind_runtimes_ = names(checkpoint, "host_kind_runtimes");
@@ -170,12 +170,6 @@ class KernelResidual : public Predictor {
     std::ranges::transform(of_kinds, host_kind_factors_.begin(), [](double effect) { return std::exp(effect); });
   }
 
-  static double positive(const Json& terms, std::string_view name) {
-    const double value = terms.at(name).at("value").number();
-    if (!std::isfinite(value) || value <= 0)
-      throw CheckpointError(concat("cpu ", name, " must be positive, is ", value));
-    return value;
-  }
   static void check_columns(const Checkpoint& checkpoint) {
     std::vector<std::string> ours;
     for (const TermColumn& column : term_columns()) ours.push_back(column.name);

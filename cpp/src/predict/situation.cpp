@@ -30,12 +30,6 @@ double factor(const Json& terms, std::string_view name, double least) {
   return value;
 }
 
-double positive(std::string_view what, const Json& term) {
-  const double value = term.at("value").number();
-  if (!std::isfinite(value) || value <= 0) throw CheckpointError(concat(what, " must be positive, is ", value));
-  return value;
-}
-
 // What `table` has of a device by a runtime; null: nothing.
 template <typename Table>
 const auto* cell_of(const Table& table, std::string_view device, std::string_view runtime) {
@@ -86,13 +80,13 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
   if (terms.find("other_version") != nullptr) found.other_version = factor(terms, "other_version", 0);
   if (const Json* runtimes = manifest.find("interval_runtimes")) {
     for (const auto& [name, term] : runtimes->object()) {
-      found.runtimes[name] = positive(concat("interval term of runtime '", name, "'"), term);
+      found.runtimes[name] = positive_value(concat("interval term of runtime '", name, "'"), term);
     }
   }
   if (const Json* tables = manifest.find("interval_tables")) {
     for (const auto& [device, of_device] : tables->object()) {
       for (const auto& [runtime, term] : of_device.object()) {
-        found.tables[device][runtime] = positive(concat("interval factor of ", device, ", ", runtime), term);
+        found.tables[device][runtime] = positive_value(concat("interval factor of ", device, ", ", runtime), term);
       }
     }
   }
@@ -100,7 +94,7 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
     for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
       const std::string_view name = cost_kind_name(static_cast<CostKind>(kind));
       if (const Json* term = operators->find(name)) {
-        found.operators[kind] = positive(concat("interval term of operator '", name, "'"), *term);
+        found.operators[kind] = positive_value(concat("interval term of operator '", name, "'"), *term);
       }
     }
   }

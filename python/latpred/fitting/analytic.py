@@ -13,11 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from latpred.fitting.measurements import ARITHMETICS, KINDS, Samples
+from latpred.fitting.measurements import ARITHMETICS, HOST_NORM, KINDS, Samples, join_host_s
 from latpred.fitting.split import CHIPS, OTHER_BOARDS
 
 KERNEL_NORM = 3.0  # 2 to 6 fit alike
-HOST_NORM = 3.0  # kHostNorm of predict/host.cpp
 
 SMALLEST_INVERSE = 0.9
 SMALLEST_WINOGRAD_INVERSE = 1 / 2.25
@@ -181,7 +180,7 @@ class _Design:
         joined = (compute**KERNEL_NORM + memory**KERNEL_NORM) ** (1 / KERNEL_NORM)
         gap = np.exp(logs[self.gap])
         device_s = samples.sum_kernels(joined + gap)
-        total = (device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM)
+        total = join_host_s(device_s, samples.host_s)
         if not with_slopes:
             return total, np.empty((0, 0))
         of_device = (device_s / total) ** (HOST_NORM - 1) / total  # d log total / d device_s
@@ -300,7 +299,7 @@ class Analytic:
         )
         compute *= np.divide(elements * (samples.k + edge[2]), product, out=np.ones_like(product), where=product > 0)
         device_s = samples.sum_kernels((compute**KERNEL_NORM + memory**KERNEL_NORM) ** (1 / KERNEL_NORM) + self.gap_s)
-        return (device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM)
+        return join_host_s(device_s, samples.host_s)
 
 
 def _resolve(parameters: _Parameters, logs: np.ndarray) -> Analytic:

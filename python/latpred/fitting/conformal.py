@@ -16,7 +16,7 @@ import numpy as np
 from latpred.fitting import situation
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
-from latpred.fitting.measurements import is_clear_of_floor
+from latpred.fitting.measurements import HOST_NORM, is_clear_of_floor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,6 @@ SITUATIONS = {
 }
 NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its sd
 SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
-HOST_NORM = 3  # kHostNorm of predict/host.cpp
 OPERATOR_RECIPES = situation.OPERATOR_RECIPES
 EAGER = "eager"
 # A table shows its host by this many rows that mostly wait for it; elsewhere the fitted effect means nothing.

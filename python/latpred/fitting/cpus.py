@@ -15,7 +15,9 @@ from latpred import _core
 from latpred.datasets.rows import executed
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import COVERAGE, Term, equal_weights, weighted_quantile
+from latpred.fitting.kernel_residual import is_latency
 from latpred.fitting.kernel_terms import CHANNELS_LAST
+from latpred.fitting.measurements import join_host_s
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,15 +25,13 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 LEAST = 2  # CPUs, of which each is left out in turn
-HOST_NORM = 3  # kHostNorm of predict/host.cpp: joins kernels and launches
 _KINK = 0.1  # of the loss, in logarithms: below it errors count by their squares
 _HELD = 0.01  # of a factor to the usual one: launches show nothing where nothing waits for them
 
 
 def is_on_cpu(rows: pd.DataFrame) -> np.ndarray:
     """[N] latencies of whole calls on CPUs."""
-    on_cpu = {name: not _core.device(name).is_gpu for name in rows.device.unique()}
-    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(on_cpu).astype(bool))
+    return is_latency(rows, on_gpu=False)
 
 
 def answers(
@@ -59,8 +59,7 @@ class Factors:
 
     def latency_s(self, rows: pd.DataFrame) -> np.ndarray:
         """[N] of answers()."""
-        parts = np.stack([self.kernels * rows.kernels_s, self.launches * rows.launches_s])
-        return np.asarray((parts**HOST_NORM).sum(axis=0) ** (1 / HOST_NORM))
+        return join_host_s(np.asarray(self.kernels * rows.kernels_s), np.asarray(self.launches * rows.launches_s))
 
     def log_ratio(self, rows: pd.DataFrame) -> np.ndarray:
         """[N] log(measured / predicted)."""

@@ -345,10 +345,15 @@ def training_rows(table: KernelTable) -> np.ndarray:
     return np.asarray((table.rows.part != TEST) & ~table.rows.is_left_out)
 
 
+def is_latency(rows: pd.DataFrame, on_gpu: bool) -> np.ndarray:
+    """[N] rows of whole calls' latency on GPUs, or on CPUs."""
+    is_there = {name: _core.device(name).is_gpu == on_gpu for name in rows.device.unique()}
+    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(is_there).astype(bool))
+
+
 def is_latency_on_gpu(rows: pd.DataFrame) -> np.ndarray:
     """[N] rows that this predictor is about."""
-    on_gpu = {name: _core.device(name).is_gpu for name in rows.device.unique()}
-    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(on_gpu))
+    return is_latency(rows, on_gpu=True)
 
 
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.

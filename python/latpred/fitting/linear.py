@@ -9,8 +9,8 @@ import dataclasses
 
 import numpy as np
 
-from latpred.fitting.analytic import HOST_NORM, SMALLEST_INVERSE
-from latpred.fitting.measurements import Samples
+from latpred.fitting.analytic import SMALLEST_INVERSE
+from latpred.fitting.measurements import Samples, join_host_s
 
 # Coefficients of the physical times stay where no answer can fall below nine tenths of the bound.
 LOWER = (SMALLEST_INVERSE, SMALLEST_INVERSE, SMALLEST_INVERSE, 0.0)
@@ -36,7 +36,7 @@ class Linear:
     def predict(self, samples: Samples) -> np.ndarray:
         """[S] seconds, by the form that C++ evaluates."""
         device_s = _sums(samples) @ self.coefficients
-        return np.asarray((device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM))
+        return join_host_s(device_s, samples.host_s)
 
 
 def fit(samples: Samples) -> Linear:

@@ -30,8 +30,15 @@ FLOOR_LARGEST_S = 120e-6
 # A call this much longer than its table's floor is the device's doing.
 CLEAR_OF_FLOOR = 2.0
 
+HOST_NORM = 3.0  # kHostNorm of predict/host.cpp
+
 KINDS = tuple(_core.checkpoint_format()["cost_kinds"])
 ARITHMETICS = tuple(_core.checkpoint_format()["arithmetics"])
+
+
+def join_host_s(device_s: np.ndarray, host_s: np.ndarray) -> np.ndarray:
+    """What a call takes of which the device and the host take so long, as predict/host.cpp joins the two."""
+    return np.asarray((device_s**HOST_NORM + host_s**HOST_NORM) ** (1 / HOST_NORM))
 
 
 def read_sources(data: Path) -> pd.DataFrame:

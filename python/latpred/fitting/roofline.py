@@ -6,8 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from latpred.fitting.analytic import HOST_NORM
-from latpred.fitting.measurements import Samples
+from latpred.fitting.measurements import Samples, join_host_s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Roofline:
     def predict(self, samples: Samples) -> np.ndarray:
         """[S] seconds, by the form that C++ evaluates."""
         device_s = self.factor * samples.sum_kernels(np.maximum(samples.compute_s, samples.memory_s))
-        return (device_s**HOST_NORM + samples.host_s**HOST_NORM) ** (1 / HOST_NORM)
+        return join_host_s(device_s, samples.host_s)
 
 
 def fit(samples: Samples) -> Roofline:

@@ -112,13 +112,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     intervals, errors = measured_intervals(options.work)
     manifest = kernel_residual.make_manifest(fitted, table, intervals.manifest()) | {"errors": errors}
     arrays = fitted.arrays() | {kernel_residual.SIGNATURES: measured_networks(table)}
-    checkpoint.write(options.out, manifest, arrays)
     on_cpu = rows[cpus.is_on_cpu(rows)]
     if on_cpu.device.nunique() >= cpus.LEAST:
-        predictor = _core.load_predictor(kernel_residual.NAME, str(options.out))
+        of_gpus = options.work / "of_gpus.safetensors"
+        checkpoint.write(of_gpus, manifest, arrays)
+        predictor = _core.load_predictor(kernel_residual.NAME, str(of_gpus))
         measured = cpus.measure(cpus.answers(predictor, on_cpu, graphs))
-        checkpoint.write(options.out, manifest | {"cpu": measured.manifest()}, arrays)
+        manifest |= {"cpu": measured.manifest()}
         print(measured)
+    checkpoint.write(options.out, manifest, arrays)
     print(intervals)
     print(f"{options.out}: training rows, {summarise(fitted.predict(table), table.latency_s)}")
 
