@@ -189,8 +189,8 @@ def runtimes_page() -> str:
         + markdown_table(["runtime", "measured versions"], versions)
         + "\n## Precisions\n\n"
         + markdown_table(["precision", "what it is"], ([row.name, row.description] for row in latpred.precisions()))
-        + '\n## Predictors\n\nWhere none is named the first answers; on `device="cpu"` it is `roofline`, or `lilou` '
-        + "under openvino.\n\n"
+        + '\n## Predictors\n\nWhere none is named the first answers; on `device="cpu"` under openvino it is '
+        + "`lilou`.\n\n"
         + markdown_table(["predictor", "what it is"], ([row.name, row.description] for row in latpred.predictors()))
     )
 

@@ -95,7 +95,7 @@ def predict(
         (docs/runtimes.md has them all); None: not said, which answers by the newest with a wider interval.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
-    predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual", for "cpu" "roofline",
+    predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual"; on "cpu"
         under openvino "lilou".
     calibration: what calibrate() made of your own timings: itself, its .json file, or its name.
     mig_rule: "memory" (the smallest profile that holds the upper end of the memory interval) or "dippm".

@@ -48,7 +48,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--predictor",
         metavar="NAME",
-        help=f"{predictors}, or the file of a trained one (default: the first; on cpu roofline, under openvino lilou)",
+        help=f"{predictors}, or the file of a trained one (default: the first; on cpu under openvino lilou)",
     )
     group.add_argument("--calibration", metavar="FILE", help="your own timings: a file or name of latpred calibrate")
     group.add_argument("--mig-rule", default="memory", metavar="RULE", help="memory or dippm")

@@ -29,7 +29,6 @@ NAME = "cpu"  # among devices: this machine
 # may be a few times as fast or slow. One thread reads 8 to 60 GB/s on the machines that we know of, a factor of 2.7 to
 # either side of the middle.
 OTHER_DEVICE_HALF_WIDTH = math.log(2.7)
-PREDICTOR = "roofline"  # what answers for it where none is named: the others have learnt from other devices
 
 _FORMAT = 1
 _MOST_BYTES_OF_EACH = 256 << 20  # that a core reads while it is measured

@@ -9,7 +9,6 @@ from latpred._core import GivenLatency, PredictRequest
 from latpred.calibration import Calibration, check_checkpoint
 from latpred.checks import check_flag, check_text
 from latpred.host_device import NAME as HOST
-from latpred.host_device import PREDICTOR as PHYSICS_OF_HOST
 from latpred.host_device import request_fields
 
 
@@ -34,8 +33,6 @@ def make_request(
         check_checkpoint(calibration)
     host = {}
     if device == HOST:
-        if predictor is None and calibration is None:
-            predictor = PHYSICS_OF_HOST
         # A trained predictor, which is none of the table, knows the machine that it was trained on.
         is_physics = predictor is None or predictor in [row.name for row in _core.predictors()]
         host = request_fields(is_physics=given is None and is_physics)

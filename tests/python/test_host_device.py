@@ -5,7 +5,8 @@ import json
 
 import latpred
 import pytest
-from example_networks import small_network
+from benchmark_modules import benchmark_module
+from example_networks import REPOSITORY, small_network
 from latpred import _core, host_device
 from latpred.request import make_request
 
@@ -56,12 +57,13 @@ def test_what_is_measured_is_what_host_says(folder):
     assert host_device._read(host_device.speed_file(folder, found.fingerprint, found.cores)) == found
 
 
-def test_physics_answers_for_any_graph(folder, graph, never_measured):
+def test_the_default_answers_for_any_graph(folder, graph, never_measured):
     write(folder, described())
     p = latpred.predict(graph=graph, device="cpu")
-    assert p.predictor == "roofline"
+    assert p.predictor == latpred.predictors()[0].name
     assert p.device == _core.host_facts().model_name
-    assert p.provenance["latency_ms"] == "modelled"
+    assert p.provenance["latency_ms"] == "extrapolated"
+    assert latpred.predict(graph=graph, device="cpu", predictor="roofline").provenance["latency_ms"] == "modelled"
     assert "measured here on 2026-01-31: 100 GFLOP/s" in p.coverage[-1]
     assert p.intervals["latency_ms"][0] < p.latency_ms < p.intervals["latency_ms"][1]
     assert sum(kernel.latency_ms for kernel in p.kernels) == pytest.approx(p.latency_ms)
@@ -70,7 +72,7 @@ def test_physics_answers_for_any_graph(folder, graph, never_measured):
     assert p.largest_batch() > 1
     assert latpred.predict(graph=graph, device="cpu", predictor="linear").predictor == "linear"
     table = latpred.predict_many([graph], devices=["cpu", "A100"])
-    assert [row.predictor for row in table] == ["roofline", latpred.predictors()[0].name]
+    assert {row.predictor for row in table} == {latpred.predictors()[0].name}
     assert table[0].latency_s == p.latency_s
 
 
@@ -85,7 +87,7 @@ def test_the_bandwidth_is_that_of_the_bytes_of_a_call(folder, never_measured):
         net = latpred.GraphBuilder()
         x = net.input("x", (units,))
         net.output(net.apply("gemm", [x, net.parameter((units, units))], transB=1))
-        return latpred.predict(graph=net.build(1), device="cpu").kernels[0].latency_ms / 1e3
+        return latpred.predict(graph=net.build(1), device="cpu", predictor="roofline").kernels[0].latency_ms / 1e3
 
     cores = len(_core.allowed_cores())
     write(folder, described(fp32_flops_per_s=1e18, reads=((1e5 / cores, 60e9, 60e9), (1e8 / cores, 1e9, 1e9))))
@@ -128,3 +130,14 @@ def test_trained_predictors_need_no_speed(folder, never_measured):
         mig_rule="memory", strict=False,
     )  # fmt: skip
     assert request.device_name == _core.host_facts().model_name
+
+
+def test_the_page_shows_how_far_off_answers_about_a_machine_were():
+    pytest.importorskip("scipy")
+    benchmark = benchmark_module("accuracy.this_machine")
+    committed = json.loads((REPOSITORY / "benchmarks" / "accuracy" / "this_machine.json").read_text(encoding="utf-8"))
+    page = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert benchmark.docs_table.shown(page, benchmark.MARK) == benchmark.markdown(committed)
+    of_default, *of_others = benchmark.lines(committed)[: len(benchmark.PREDICTORS)]
+    assert of_default["predictor"] == latpred.predictors()[0].name
+    assert all(of_default["mape_percent"] < line["mape_percent"] for line in of_others)

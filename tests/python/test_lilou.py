@@ -235,7 +235,8 @@ def test_without_torch_it_says_who_answers_instead(monkeypatch):
 
     monkeypatch.setattr(lilou.network, "load", no_torch)
     lilou.load.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"default for runtime openvino.*latpred\[torch\].*'roofline'"):
+    sentence = r"default for runtime openvino.*latpred\[torch\].*'kernel_residual'"
+    with pytest.raises(MissingDependencyError, match=sentence):
         predict(graph=small_network(), device="cpu", runtime="openvino")
     lilou.load.cache_clear()
 

@@ -17,7 +17,6 @@ from latpred.fusion.inputs import SAME
 from latpred.fusion.optimized import OptimizedGraph, optimize
 from latpred.host_device import NAME as HOST
 from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
-from latpred.host_device import PREDICTOR as PHYSICS
 from latpred.prediction import Prediction
 from latpred.request import make_request
 
@@ -62,7 +61,7 @@ def load(folder: Path = FOLDER) -> Pair:
     except MissingDependencyError as error:
         raise MissingDependencyError(
             f"predictor '{NAME}', the default for runtime {RUNTIME} on this processor: {error}; "
-            f"predictor='{PHYSICS}' answers without it, fusing by rules"
+            f"predictor='{_core.predictors()[0].name}' answers without it, fusing by rules"
         ) from error
 
 

@@ -1,0 +1,155 @@
+"""How far off answers about device="cpu" are: networks in eager PyTorch on all cores of the machine that this runs on,
+beside what each predictor says of them.
+
+python benchmarks/accuracy/this_machine.py --out FOLDER [--json FILE] [--docs docs/accuracy.md]
+python benchmarks/accuracy/this_machine.py --json FILE --docs docs/accuracy.md    draws the table again
+
+The committed list of networks (benchmarks/networks.py), at most LONGEST_S a call by the first predictor. FOLDER keeps
+what has been measured: the same command goes on. Let nothing else run: a quarter of an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # before this folder, which has a networks.py too
+
+import docs_table
+import latpred
+from latpred import _core
+from latpred.fitting.errors import summarise
+from networks import NETWORKS, Network
+
+MARK = "benchmarks/accuracy/this_machine.py"
+PREDICTORS = ("kernel_residual", "analytic", "linear", "roofline")
+BATCHES = (1, 8)
+LONGEST_S = 3.0  # of a call
+
+
+def _answers(network: Network, batch: int) -> dict[str, tuple[float, float, float]]:
+    """By predictor: seconds, and the ends of their interval, to as many digits as a page may need."""
+    sizes = f"{network.input_text}:int64" if network.is_text else network.input_text
+    graph = latpred.load(model=network.build().eval(), batch=batch, input=sizes)
+    found = {}
+    for predictor in PREDICTORS:
+        answer = latpred.predict(graph=graph, device="cpu", predictor=predictor)
+        low, high = answer.intervals["latency_ms"]
+        found[predictor] = (_rounded(answer.latency_ms / 1e3), _rounded(low / 1e3), _rounded(high / 1e3))
+    return found
+
+
+def _rounded(seconds: float) -> float:
+    return float(f"{seconds:.5g}")
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Every network that is not too long, with what is said of it; a line on the way for each."""
+    import torch
+    from gpu_campaign.journal import Journal
+    from gpu_campaign.measuring import Bench
+    from gpu_campaign.settings import Part, Setting
+
+    part = Part("this_machine", "networks on all cores", list)
+    bench, journal = Bench("cpu", is_smoke=False), Journal(folder / "this_machine.jsonl")
+    answers = {}
+    for network in NETWORKS:
+        for batch in BATCHES:
+            setting, found = Setting(network.recipe, batch), _answers(network, batch)
+            if found[PREDICTORS[0]][0] > LONGEST_S:
+                continue
+            answers[setting.key] = found
+            if setting.key not in journal.keys:
+                journal.add(bench.measure(part, setting))
+                print(f"{len(journal.keys)}: {setting.key}", flush=True)
+    measured = {result.key: result for result in journal.results() if result.key in answers}
+    for result in measured.values():
+        if result.error:
+            raise SystemExit(f"{result.key}: {result.error}")
+    rows = [
+        {
+            "network": row.recipe,
+            "family": row.family,
+            "batch": row.batch,
+            "measured_s": _rounded(row.value),
+            **answers[key],
+        }
+        for key, result in measured.items()
+        for row in result.rows
+    ]
+    version = f"torch {torch.__version__}, {torch.get_num_threads()} threads"
+    return {"machine": _core.host_facts().fingerprint, "version": version, "rows": rows}
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The errors of each predictor at each batch."""
+    found = []
+    for batch in BATCHES:
+        rows = [row for row in result["rows"] if row["batch"] == batch]
+        value = np.array([row["measured_s"] for row in rows])
+        for predictor in PREDICTORS:
+            predicted, low, high = np.array([row[predictor] for row in rows]).T
+            found.append(
+                {
+                    "batch": batch,
+                    "predictor": predictor,
+                    **dataclasses.asdict(summarise(predicted, value)),
+                    "covers": float(np.mean((low <= value) & (value <= high))),
+                    "width": float(np.median(np.sqrt(high / low))),
+                }
+            )
+    return found
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The table and what it was made on."""
+    headings = [
+        "batch", "predictor", "networks", "MAPE %", "median %", "p90 %", "Spearman", "bias", "covers", "interval",
+    ]  # fmt: skip
+    cells = [
+        [
+            str(line["batch"]),
+            line["predictor"],
+            str(line["rows"]),
+            f"**{line['mape_percent']:.0f}**",
+            f"{line['median_percent']:.0f}",
+            f"{line['p90_percent']:.0f}",
+            f"{line['spearman']:.3f}",
+            f"{line['bias']:.2f}",
+            f"{line['covers']:.2f}",
+            f"x/{line['width']:.2f}",
+        ]
+        for line in lines(result)
+    ]
+    return f"On {result['machine']}; {result['version']}.\n\n{docs_table.table(headings, cells)}"
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="folder of the measurements; without it --json is read")
+    parser.add_argument("--json", type=Path, help="file with the result")
+    parser.add_argument("--docs", type=Path, help="page whose table is replaced")
+    arguments = parser.parse_args()
+    if arguments.out is None and arguments.json is None:
+        parser.error("needs --out, to measure, or --json, to read what was measured")
+    if arguments.out is None:
+        result = json.loads(arguments.json.read_text(encoding="utf-8"))
+    else:
+        result = measure(arguments.out)
+        if arguments.json is not None:
+            arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(markdown(result))
+    if arguments.docs is not None:
+        docs_table.replace(arguments.docs, MARK, markdown(result))
+
+
+if __name__ == "__main__":
+    main()
