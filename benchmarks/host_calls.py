@@ -6,7 +6,7 @@ python benchmarks/host_calls.py [--rounds 25]
 Tensors of a few numbers, so that next to nothing is computed; modules where networks have modules; one thread. A kind
 whose CPU kernel computes for long even then (GELU, depth-wise convolutions) is shown by another of its kind. All kinds
 run in turn, so that a busy machine takes longer for all of them alike: read their ratios. Beside them stands what the
-shipped predictor has made of such a start.
+shipped predictor has made of such a start; and what calls of FBNet's networks take that no operator explains.
 """
 
 from __future__ import annotations
@@ -14,16 +14,24 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from latpred import _core
+from latpred.datasets import fbnet
+from latpred.datasets.mobile_blocks import numbers
+from latpred.datasets.recipe import parse
 from latpred.fitting import checkpoint, host_calls, ship
 from latpred.fitting.kernel_terms import KINDS
+from scipy.optimize import least_squares
 from speed.common import paired
 from torch import nn
 from torch.nn import functional
 
+MEASUREMENTS = Path(__file__).resolve().parents[1] / "data" / "measurements"
+NOISE = 0.01  # of a call's latency
 CHANNELS = 8
 CALLS = 300  # timed together
 UNMEASURED = "B200-SXM-180GB"
@@ -69,6 +77,46 @@ def together(call: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
+def _blocks(recipe: str) -> np.ndarray:
+    """[5] of a network of FBNet's space: blocks where a skip leaves nothing, without groups and with, the same where it
+    leaves a convolution, its norm and an activation, and 1."""
+    counts = np.zeros(5)
+    counts[4] = 1
+    first_layers = np.cumsum([0, *fbnet.LAYERS])[1:-1]  # of stages that change the width: all but the first
+    for layer, choice in enumerate(numbers(parse(recipe).parameters["ops"])):
+        block = fbnet.BLOCKS[choice]
+        if block is not None:
+            counts[2 * (layer in first_layers) + (block.groups > 1)] += 1
+    return counts
+
+
+def beside_operators(rows: pd.DataFrame) -> pd.DataFrame:
+    """By card, of calls of FBNet's networks at batch 1: the seconds that no operator explains, and how far off counts
+    of blocks are, in per cent."""
+    of_kind = {kind: call_s + host_calls.LAUNCH_S for kind, call_s in host_calls.CALL_S.items()}
+    with_norm, activation = of_kind["conv"] + of_kind["batch_norm"], of_kind["unary"]
+    # All blocks skipped leave the stem, the head, six skips that change the width, and the classifier; a block where
+    # that is so takes two more convolutions and an activation than its skip.
+    left = 8 * (with_norm + activation) + of_kind["pool"] + host_calls.CALL_S["view"] + of_kind["matmul"]
+    of_block = 2 * with_norm + activation
+    found = {}
+    for device, of_device in rows.groupby("device"):
+        shares = np.stack([_blocks(recipe) for recipe in of_device.recipe]) / of_device.value.to_numpy()[:, None]
+        start, *_ = np.linalg.lstsq(shares, np.ones(len(shares)), rcond=None)
+        # Some calls took several times as long as their like.
+        robust = least_squares(lambda s, shares=shares: shares @ s / NOISE - 1 / NOISE, start, loss="soft_l1")
+        error = np.abs(shares @ robust.x - 1).mean()
+        found[device] = {"beside_s": robust.x[4] - robust.x[2] * left / of_block, "error_percent": 100 * error}
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def fbnet_on_gpus() -> pd.DataFrame:
+    """Its rows at batch 1."""
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    rows = rows[(rows.family == "fbnet") & (rows.batch == 1)]
+    return rows[rows.device.map(lambda name: _core.device(name).is_gpu)]
+
+
 def fitted() -> tuple[dict[str, float], float, float]:
     """Seconds of a call by kind that the shipped predictor takes in machines with cards of REFERENCE_YEAR, of a launch
     by compiled code, and the share by which a year changes them, shown by a card that nobody measured."""
@@ -99,6 +147,9 @@ def main() -> None:
         row = [1e6 * value for value in (here, known, with_launch, of_kind[kind])]
         print("{:14} {:6.1f} {:14.1f} {:14.1f} {:7.1f}".format(kind, *row))
     print(f"a kernel of compiled code: fitted {1e6 * compiled_s:.1f}")
+    for device, line in beside_operators(fbnet_on_gpus()).iterrows():
+        text = f"{1e6 * line.beside_s:.0f} beside its operators (counts of blocks are {line.error_percent:.1f} % off)"
+        print(f"a call of FBNet's networks on a {device}: {text}")
     print(f"fitted for hosts of cards of {host_calls.REFERENCE_YEAR}; a year changes that by {by_year:+.0%}")
 
 

@@ -55,9 +55,9 @@ def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, 
         kept = pd.read_parquet(path)
         if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]):
             return kept
-    training, test = table.select(seen).without_copies(), table.select(asked)
-    copy_s, test = test.copy_s, test.without_copies()  # which every one knows
-    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) + copy_s for name in names})
+    training, test = table.select(seen).of_operators(), table.select(asked)
+    beside_s, test = test.beside_s, test.of_operators()  # which every one knows
+    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) + beside_s for name in names})
     left_out.write(path, answers)
     return answers
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from benchmark_modules import benchmark_module
 from example_networks import MEASUREMENTS
 from latpred import _core
+from latpred.datasets import fbnet
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import host_calls, kernel_residual, kernel_terms, measurements
 from latpred.fitting.kernel_terms import KINDS
@@ -43,6 +45,27 @@ def test_a_table_counts_the_views_of_its_networks():
     kernels = _core.fuse(built(row.recipe, 1), row.runtime, row.precision)
     assert table.rows.views.tolist() == [kernels.num_views]
     assert kernels.num_views > 0
+
+
+def test_calls_of_fbnet_took_as_much_beside_their_operators_on_every_card():
+    pytest.importorskip("torch")
+    pytest.importorskip("scipy")
+    benchmark = benchmark_module("host_calls")
+    rows = benchmark.fbnet_on_gpus()
+    found = benchmark.beside_operators(rows)
+    assert len(found) == 5
+    assert (found.error_percent < 2).all()
+    assert found.beside_s.between(0.8e-3, 1.0e-3).all()
+    assert found.beside_s.mean() == pytest.approx(fbnet.BESIDE_OPERATORS_S, rel=0.02)
+
+
+def test_it_is_known_of_each_call_of_that_table():
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    rows = rows[rows.family.isin(["fbnet", "nb201"]) & (rows.batch == 1)].groupby("family").head(1)
+    table = kernel_terms.lower(rows, built)
+    is_fbnet = table.rows.family == "fbnet"
+    np.testing.assert_array_equal(table.beside_s, np.where(is_fbnet, fbnet.BESIDE_OPERATORS_S, 0))
+    np.testing.assert_allclose(table.of_operators().latency_s, table.latency_s - table.beside_s)
 
 
 def test_a_kernel_of_compiled_code_takes_the_host_as_long_whatever_its_size():

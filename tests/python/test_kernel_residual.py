@@ -169,7 +169,7 @@ def test_what_ships_answers_as_its_fit_under_each_runtime():
     cache = GraphCache(MEASUREMENTS / "graphs.xz")
     table = kernel_terms.lower(first, cache.graph)
     path = ship.checkpoint_path("kernel_residual")
-    expected, _ = kernel_residual.load(path).answer(table.without_copies(), with_floors=False)
+    expected, _ = kernel_residual.load(path).answer(table.of_operators(), with_floors=False)
     loaded = _core.load_predictor("kernel_residual", str(path))
     for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
         graph = cache.graph(row.executed, int(row.batch))
@@ -194,11 +194,11 @@ def test_what_travels_to_the_device_is_added_to_the_call(rows):
     sizes = [
         4 * int(row.batch) * np.prod([int(size) for size in row.input.split(",")]) for row in copied.rows.itertuples()
     ]
-    np.testing.assert_allclose(copied.copy_s, 10e-6 + np.array(sizes) / 8e9, rtol=1e-6)
-    on_device = copied.without_copies()
-    np.testing.assert_allclose(copied.latency_s - on_device.latency_s, copied.copy_s)
+    np.testing.assert_allclose(copied.beside_s, 10e-6 + np.array(sizes) / 8e9, rtol=1e-6)
+    on_device = copied.of_operators()
+    np.testing.assert_allclose(copied.latency_s - on_device.latency_s, copied.beside_s)
     fitted = quick_fit(copied)
-    np.testing.assert_allclose(fitted.predict(copied) - fitted.predict(on_device), copied.copy_s, rtol=1e-6)
+    np.testing.assert_allclose(fitted.predict(copied) - fitted.predict(on_device), copied.beside_s, rtol=1e-6)
 
 
 @pytest.mark.torch

@@ -180,7 +180,7 @@ def _arrays(
         **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
         **_host(table, floor),
         "host_s": np.where(is_floor, floor, table.launches_s),
-        "copy_s": table.copy_s,
+        "copy_s": table.beside_s,
         "device": _index(effects.devices, rows.device),
         "chip": _index(effects.chips, rows.chip),
         "version": _index(effects.versions, version),

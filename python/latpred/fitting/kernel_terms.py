@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred import _core
+from latpred.datasets import fbnet
 from latpred.datasets.rows import executed
 from latpred.errors import LatpredError
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks, part_of_family
@@ -33,6 +34,9 @@ _KIND_COLUMNS = [COLUMNS.index(f"kind_{kind}") for kind in KINDS]
 CHANNELS_LAST = "nhwc"  # the rows' word
 SHARD_ROWS = 4000
 
+# By the kind of recipe: what each call of a table took that is no operator's.
+BESIDE_OPERATORS_S = {"fbnet": fbnet.BESIDE_OPERATORS_S}
+
 # What a row's kernels depend on; rows that agree in these share one fused network.
 _NETWORK = ["recipe", "executed", "batch", "runtime", "precision", "layout"]
 _CALL = [*_NETWORK, "device", "partition", "input_on"]
@@ -42,7 +46,7 @@ _CALL = [*_NETWORK, "device", "partition", "input_on"]
 class KernelTable:
     """N measured calls, the K kernels that they ran, and the U different inputs of these. Seconds and bytes."""
 
-    rows: pd.DataFrame  # [N]: the rows' columns, launches, views, copy_s, part, is_left_out, chip
+    rows: pd.DataFrame  # [N]: the rows' columns, launches, views, beside_s, part, is_left_out, chip
     first_kernel: np.ndarray  # [N + 1]: kernels of call n are first_kernel[n] to [n + 1]
     input: np.ndarray  # [K], index into U
     count: np.ndarray  # [K]
@@ -71,13 +75,14 @@ class KernelTable:
         return np.asarray(self.rows.host_floor_s, dtype=float)
 
     @property
-    def copy_s(self) -> np.ndarray:
-        """[N] in which the input travels to the device, part of the measured time."""
-        return np.asarray(self.rows.copy_s, dtype=float)
+    def beside_s(self) -> np.ndarray:
+        """[N] of the measured time that is no operator's: in which the input travels to the device, and what each call
+        of a table took (BESIDE_OPERATORS_S)."""
+        return np.asarray(self.rows.beside_s, dtype=float)
 
-    def without_copies(self) -> KernelTable:
-        """The same calls as if their inputs had lain on the device."""
-        rows = self.rows.assign(value=self.latency_s - self.copy_s, copy_s=0.0)
+    def of_operators(self) -> KernelTable:
+        """The same calls as if they had taken nothing beside their operators."""
+        rows = self.rows.assign(value=self.latency_s - self.beside_s, beside_s=0.0)
         return dataclasses.replace(self, rows=rows)
 
     def term(self, name: str) -> np.ndarray:
@@ -215,7 +220,8 @@ def lower(
     launches = np.concatenate([shard.launches for shard in shards])
     views = np.concatenate([shard.views for shard in shards])
     copy_s = np.concatenate([shard.copy_s for shard in shards])
-    rows = rows.assign(launches=launches, views=views, copy_s=copy_s)
+    of_table_s = rows.recipe.str.partition(":")[0].map(BESIDE_OPERATORS_S).fillna(0.0)
+    rows = rows.assign(launches=launches, views=views, beside_s=copy_s + of_table_s)
     kept = ~np.isnan(launches)
     rows = _with_splits(rows[kept].reset_index(drop=True))
     offsets = np.cumsum([0] + [len(shard.inputs) for shard in shards])
