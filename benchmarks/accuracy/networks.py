@@ -85,8 +85,8 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
     )
     lines = []
     for situation in wanted:
-        lines += scores.lines_of(rows[rows.situation == situation], situation, ["pred", *names])
-    return [line | {"predictor": NAME if line["predictor"] == "pred" else line["predictor"]} for line in lines]
+        lines += scores.lines_of(rows[rows.situation == situation], situation, [scores.OURS, *names])
+    return [line | {"predictor": NAME if line["predictor"] == scores.OURS else line["predictor"]} for line in lines]
 
 
 def _number(value: float | None, digits: int) -> str:

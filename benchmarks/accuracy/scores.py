@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from latpred.calibration.fit import CLASSES, Design
+from latpred.calibration.levels import choose
 from latpred.fitting import conformal, ship
 from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, NEW_FAMILIES, OF_CHIPS, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
@@ -15,6 +17,7 @@ from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import BANDS
 from latpred.fitting.split import part_of_family
 
+OURS = "pred"  # among the columns of answers
 MIN_ROWS = 30  # of a line
 CALIBRATION_ROWS = (5, 10)
 DRAWS = 20
@@ -93,7 +96,7 @@ def _line(rows: pd.DataFrame, situation: str, group: str, predictor: str) -> dic
     line: dict[str, Any] = {"situation": situation, "group": group, "predictor": predictor}
     line |= {"rows": int(errors.rows.iloc[0]), "seeds": len(errors)}
     line |= {name: float(errors[name].mean()) for name in FIELDS}
-    if predictor == "pred":
+    if predictor == OURS:
         line["spread_percent"] = float(errors.mape_percent.std()) if len(errors) > 1 else None
         if len(errors) > 1:
             together = conformal.ensemble(rows)
@@ -103,18 +106,38 @@ def _line(rows: pd.DataFrame, situation: str, group: str, predictor: str) -> dic
     return line
 
 
+def _by_factor(rows: pd.DataFrame, predictor: str, drawn: np.ndarray) -> np.ndarray:
+    """[N] answers times the median factor of the timings `drawn`."""
+    predicted = rows[predictor].to_numpy()
+    return np.asarray(predicted * np.median((rows.value.to_numpy() / predicted)[drawn]))
+
+
+def _by_calibration(rows: pd.DataFrame, drawn: np.ndarray) -> np.ndarray:
+    """[N] what latpred.calibrate makes of the answers by the timings `drawn`, all kernels as one class."""
+    of_operators = rows.assign(pred=rows.pred - rows.beside_s)
+    class_s = np.zeros((len(rows), len(CLASSES)))
+    class_s[:, 0] = (1 - conformal.waiting(of_operators)) * of_operators.pred
+    design = Design(class_s, rows.host_s.to_numpy(), rows.beside_s.to_numpy())
+    log_measured = np.log(rows.value.to_numpy())
+    own_sd = float(rows.half_width.median()) / conformal.NORMAL_80
+    chosen = choose(design[drawn], log_measured[drawn], list(rows.recipe.iloc[drawn]), own_sd)
+    return np.asarray(np.exp(design.log_s(chosen.fitted.parameters)))
+
+
 def _calibrated(rows: pd.DataFrame, predictor: str, count: int) -> ErrorSummary | None:
-    """Errors after one factor from `count` rows of each device and runtime, drawn again and again, on the others."""
+    """Errors after `count` timings of each device and runtime, drawn again and again, on the other rows."""
+    if predictor == OURS and rows.half_width.isna().any():
+        return None  # calibrating asks how far off answers are expected to be
     random = np.random.default_rng(0)
     found: list[np.ndarray] = []
     for _, part in rows.groupby(["device", "runtime", "seed"]):
         if len(part) < MIN_ROWS:
             continue
-        predicted, measured = part[predictor].to_numpy(), part.value.to_numpy()
         for _ in range(DRAWS):
-            drawn = random.permutation(len(part)) < count
-            factor = np.exp(np.median(np.log(measured[drawn] / predicted[drawn])))
-            found.append(np.stack([factor * predicted[~drawn], measured[~drawn]]))
+            order = random.permutation(len(part))
+            drawn, others = order[:count], order[count:]
+            answers = _by_calibration(part, drawn) if predictor == OURS else _by_factor(part, predictor, drawn)
+            found.append(np.stack([answers[others], part.value.to_numpy()[others]]))
     if not found:
         return None
     predicted, measured = np.concatenate(found, axis=1)
