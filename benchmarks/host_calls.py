@@ -23,7 +23,7 @@ from latpred import _core
 from latpred.datasets import fbnet
 from latpred.datasets.mobile_blocks import numbers
 from latpred.datasets.recipe import parse
-from latpred.fitting import checkpoint, host_calls, ship
+from latpred.fitting import checkpoint, host_calls, kernel_residual, ship
 from latpred.fitting.kernel_terms import KINDS
 from scipy.optimize import least_squares
 from speed.common import paired
@@ -82,7 +82,7 @@ def _blocks(recipe: str) -> np.ndarray:
     leaves a convolution, its norm and an activation, and 1."""
     counts = np.zeros(5)
     counts[4] = 1
-    first_layers = np.cumsum([0, *fbnet.LAYERS])[1:-1]  # of stages that change the width: all but the first
+    first_layers = np.cumsum(fbnet.LAYERS)[:-1]  # of stages that change the width: all but the first
     for layer, choice in enumerate(numbers(parse(recipe).parameters["ops"])):
         block = fbnet.BLOCKS[choice]
         if block is not None:
@@ -103,18 +103,21 @@ def beside_operators(rows: pd.DataFrame) -> pd.DataFrame:
     for device, of_device in rows.groupby("device"):
         shares = np.stack([_blocks(recipe) for recipe in of_device.recipe]) / of_device.value.to_numpy()[:, None]
         start, *_ = np.linalg.lstsq(shares, np.ones(len(shares)), rcond=None)
+
+        def off(seconds: np.ndarray, shares: np.ndarray = shares) -> np.ndarray:
+            return shares @ seconds - 1
+
         # Some calls took several times as long as their like.
-        robust = least_squares(lambda s, shares=shares: shares @ s / NOISE - 1 / NOISE, start, loss="soft_l1")
-        error = np.abs(shares @ robust.x - 1).mean()
-        found[device] = {"beside_s": robust.x[4] - robust.x[2] * left / of_block, "error_percent": 100 * error}
+        seconds = least_squares(off, start, loss="soft_l1", f_scale=NOISE).x
+        beside_s = seconds[4] - seconds[2] * left / of_block
+        found[device] = {"beside_s": beside_s, "error_percent": 100 * np.abs(off(seconds)).mean()}
     return pd.DataFrame.from_dict(found, orient="index")
 
 
 def fbnet_on_gpus() -> pd.DataFrame:
     """Its rows at batch 1."""
     rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
-    rows = rows[(rows.family == "fbnet") & (rows.batch == 1)]
-    return rows[rows.device.map(lambda name: _core.device(name).is_gpu)]
+    return rows[(rows.family == "fbnet") & (rows.batch == 1) & kernel_residual.is_latency_on_gpu(rows)]
 
 
 def fitted() -> tuple[dict[str, float], float, float]:

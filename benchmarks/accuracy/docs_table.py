@@ -1,14 +1,15 @@
-"""A table in a page of docs/, between two comments, and the command that makes one from public tables."""
+"""A table in a page of docs/, between two comments, and the commands that make one."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 END = "<!-- end -->"
+ERRORS = ("MAPE %", "median %", "p90 %", "Spearman", "bias", "covers")
 
 
 def begin(mark: str) -> str:
@@ -20,6 +21,18 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def error_cells(line: Mapping[str, Any]) -> list[str]:
+    """What stands under ERRORS, to whole per cents: of an ErrorSummary and "covers"."""
+    return [
+        f"**{line['mape_percent']:.0f}**",
+        f"{line['median_percent']:.0f}",
+        f"{line['p90_percent']:.0f}",
+        f"{line['spearman']:.3f}",
+        f"{line['bias']:.2f}",
+        f"{line['covers']:.2f}",
+    ]
 
 
 def shown(page: str, mark: str) -> str:
@@ -52,11 +65,22 @@ def command(
     parser.add_argument("--json", type=Path, required=True, help="file with the result")
     parser.add_argument("--docs", type=Path, help="page whose tables are replaced")
     arguments = parser.parse_args()
-    if arguments.data is None:
-        result = json.loads(arguments.json.read_text(encoding="utf-8"))
+    result = None if arguments.data is None else run(arguments.data, arguments.graphs)
+    show(mark, markdown, result, arguments.json, arguments.docs)
+
+
+def show(
+    mark: str,
+    markdown: Callable[[dict[str, Any]], str],
+    result: dict[str, Any] | None,
+    json_path: Path,
+    page: Path | None,
+) -> None:
+    """Keeps a new result in `json_path`, or reads the last one there; prints it and shows it in its page."""
+    if result is None:
+        result = json.loads(json_path.read_text(encoding="utf-8"))
     else:
-        result = run(arguments.data, arguments.graphs)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        json_path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(markdown(result))
-    if arguments.docs is not None:
-        replace(arguments.docs, mark, markdown(result))
+    if page is not None:
+        replace(page, mark, markdown(result))

@@ -1,7 +1,7 @@
 """How far off answers about device="cpu" are: networks in eager PyTorch on all cores of the machine that this runs on,
 beside what each predictor says of them.
 
-python benchmarks/accuracy/this_machine.py --out FOLDER [--json FILE] [--docs docs/accuracy.md]
+python benchmarks/accuracy/this_machine.py --out FOLDER --json FILE [--docs docs/accuracy.md]
 python benchmarks/accuracy/this_machine.py --json FILE --docs docs/accuracy.md    draws the table again
 
 The committed list of networks (benchmarks/networks.py), at most LONGEST_S a call by the first predictor. FOLDER keeps
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,13 @@ BATCHES = (1, 8)
 LONGEST_S = 3.0  # of a call
 
 
-def _answers(network: Network, batch: int) -> dict[str, tuple[float, float, float]]:
-    """By predictor: seconds, and the ends of their interval, to as many digits as a page may need."""
+def _graph(network: Network) -> latpred.Graph:
     sizes = f"{network.input_text}:int64" if network.is_text else network.input_text
-    graph = latpred.load(model=network.build().eval(), batch=batch, input=sizes)
+    return latpred.load(model=network.build().eval(), input=sizes)
+
+
+def _answers(graph: latpred.Graph) -> dict[str, tuple[float, float, float]]:
+    """By predictor: seconds, and the ends of their interval, to as many digits as a page may need."""
     found = {}
     for predictor in PREDICTORS:
         answer = latpred.predict(graph=graph, device="cpu", predictor=predictor)
@@ -61,8 +63,9 @@ def measure(folder: Path) -> dict[str, Any]:
     bench, journal = Bench("cpu", is_smoke=False), Journal(folder / "this_machine.jsonl")
     answers = {}
     for network in NETWORKS:
+        graph = _graph(network)
         for batch in BATCHES:
-            setting, found = Setting(network.recipe, batch), _answers(network, batch)
+            setting, found = Setting(network.recipe, batch), _answers(graph.with_batch(batch))
             if found[PREDICTORS[0]][0] > LONGEST_S:
                 continue
             answers[setting.key] = found
@@ -103,28 +106,25 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                     **dataclasses.asdict(summarise(predicted, value)),
                     "covers": float(np.mean((low <= value) & (value <= high))),
                     "width": float(np.median(np.sqrt(high / low))),
+                    "least": float(np.min(predicted / value)),
+                    "most": float(np.max(predicted / value)),
                 }
             )
     return found
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """The table and what it was made on."""
-    headings = [
-        "batch", "predictor", "networks", "MAPE %", "median %", "p90 %", "Spearman", "bias", "covers", "interval",
-    ]  # fmt: skip
+    """The table and what it was made on; least and most are of predicted / measured."""
+    headings = ["batch", "predictor", "networks", *docs_table.ERRORS, "interval", "least", "most"]
     cells = [
         [
             str(line["batch"]),
             line["predictor"],
             str(line["rows"]),
-            f"**{line['mape_percent']:.0f}**",
-            f"{line['median_percent']:.0f}",
-            f"{line['p90_percent']:.0f}",
-            f"{line['spearman']:.3f}",
-            f"{line['bias']:.2f}",
-            f"{line['covers']:.2f}",
+            *docs_table.error_cells(line),
             f"x/{line['width']:.2f}",
+            f"{line['least']:.2f}",
+            f"{line['most']:.2f}",
         ]
         for line in lines(result)
     ]
@@ -135,20 +135,11 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the measurements; without it --json is read")
-    parser.add_argument("--json", type=Path, help="file with the result")
+    parser.add_argument("--json", type=Path, required=True, help="file with the result")
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
     arguments = parser.parse_args()
-    if arguments.out is None and arguments.json is None:
-        parser.error("needs --out, to measure, or --json, to read what was measured")
-    if arguments.out is None:
-        result = json.loads(arguments.json.read_text(encoding="utf-8"))
-    else:
-        result = measure(arguments.out)
-        if arguments.json is not None:
-            arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(markdown(result))
-    if arguments.docs is not None:
-        docs_table.replace(arguments.docs, MARK, markdown(result))
+    result = None if arguments.out is None else measure(arguments.out)
+    docs_table.show(MARK, markdown, result, arguments.json, arguments.docs)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
     seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
     host    = runtime's time for a launch x factor of hosts of such cards x sum of what launched kinds and views take
 
-and the time in which the input travels to the device, where a row says that it does (predict/input_copy.cpp).
+and the time that is no operator's: in which the input travels to the device, where a row says that it does
+(predict/input_copy.cpp), and what each call of a table took (kernel_terms.BESIDE_OPERATORS_S).
 LibTorch fits it end to end on whole calls (predictors/kernel_residual.cpp), C++ without torch answers with it
 (predict/kernel_residual.cpp). Effects of kinds of memory, chips, devices and versions of runtimes are drawn towards
 none; what was not measured has none.
