@@ -24,8 +24,10 @@ from latpred.errors import (
 )
 from latpred.graph_features import features
 from latpred.machine import Host, host
-from latpred.prediction import Fit, Prediction, PredictionTable
-from latpred.profiling import Profile, profile, protocols
+from latpred.prediction import Fit, Prediction
+from latpred.prediction_tables import PredictionTable
+from latpred.profiling import profile, protocols
+from latpred.profiling_answer import Profile
 from latpred.record import history
 from latpred.tables import Table
 from latpred.training import evaluate, train

@@ -15,7 +15,8 @@ from latpred.checks import as_list, check_count, check_flag
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.inputs import Inputs
 from latpred.loading import Path
-from latpred.prediction import Prediction, PredictionTable
+from latpred.prediction import Prediction
+from latpred.prediction_tables import PredictionTable
 from latpred.request import make_request
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def load(
     model: a live object instead: a torch.nn.Module, a torch.export.ExportedProgram, a config of transformers. Its
         weights are not copied, and afterwards it is as it was before.
     framework: a name in frameworks(); None: the content decides.
-    input: sizes without the batch where the network leaves them open or others are wanted: "3,224,224",
-        "128:int64", (3, 224, 224), or {input name: one of these}.
+    input: sizes without the batch where the network leaves them open; sizes that a file fixes stay as they are.
+        "3,224,224", "128:int64", (3, 224, 224), or {input name: one of these}.
     allow_pickle: let a file of torch.save(module) execute what its author wrote; only for files that you trust.
     """
     check_flag("allow_pickle", allow_pickle)
@@ -261,7 +262,7 @@ def calibrate(
         path, model; batch; one of seconds, latency_s, latency_ms; and, where they apply, input (as in load()) and
         spread (relative). A tuple (network, batch, seconds) will do. Paths in a file are relative to it.
     device, partition, runtime, precision, input_on: what all of them were timed on; precision=None: any.
-    predictor: the one to correct; None: the one that answers when none is named.
+    predictor: the one to correct; None: "kernel_residual".
     name: what answers call it; None: the file's name, or the device's.
     fingerprint: what else should be kept about the machine: driver, clocks.
     from_record: take the timings that history() has of this device, runtime and precision; rows_or_path are then the

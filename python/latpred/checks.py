@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from latpred.errors import InvalidArgumentError
@@ -13,6 +15,13 @@ def check_text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     raise InvalidArgumentError(f"{name} must be text, got {value!r}")
+
+
+def check_path(name: str, value: Any, what: str) -> Path:
+    """what: completes "must be"."""
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value)
+    raise InvalidArgumentError(f"{name} must be {what}, got {value!r}")
 
 
 def check_flag(name: str, value: Any) -> bool:

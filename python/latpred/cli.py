@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from latpred import (
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 EXIT_ERROR = 2
 _SHOWN_KERNELS = 10  # of --kernels without a number, and of explain
 _SHOWN_NODES = 20
+# What a predictor that answers for a whole call does not have.
+_KERNELS, _PARTITIONS = "times of kernels", "table of partitions"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,15 +134,19 @@ def _predict(options: argparse.Namespace) -> None:
     if options.json:
         answer = prediction.to_dict()
         if options.kernels:
-            answer["kernels"] = _longest(prediction, options.kernels).to_dicts()
+            answer["kernels"] = _known_or_note(prediction, _KERNELS, lambda: _longest(prediction, options.kernels))
         if options.partitions:
-            answer["partitions"] = prediction.partitions.to_dicts()
+            answer["partitions"] = (
+                _known_or_note(prediction, _PARTITIONS, lambda: prediction.partitions)
+                if prediction.device_row.has_mig
+                else []
+            )
         print(json.dumps(answer, indent=2))
         return
     console = _console()
     _print_prediction(console, prediction)
     if options.kernels:
-        _print_table(console, _longest_title(prediction, options.kernels), _longest(prediction, options.kernels))
+        _print_longest(console, prediction, options.kernels)
     if options.partitions:
         _print_partitions(console, prediction)
 
@@ -206,16 +212,17 @@ def _explain(options: argparse.Namespace) -> None:
     prediction = api.predict(**network_arguments(options), **request_arguments(options))
     console = _console()
     _print_prediction(console, prediction)
-    _print_table(console, "Time by kind of kernel", explain.time_by_kind(prediction))
-    _print_table(console, _longest_title(prediction, _SHOWN_KERNELS), _longest(prediction, _SHOWN_KERNELS))
-    _print_table(console, "Memory", explain.memory_parts(prediction))
-    if prediction.partitions:
+    if not prediction.is_of_whole_call:
+        _print_table(console, "Time by kind of kernel", explain.time_by_kind(prediction))
+    _print_longest(console, prediction, _SHOWN_KERNELS)
+    memory = explain.memory_parts(prediction)
+    if memory:
+        _print_table(console, "Memory", memory)
+    else:
+        _print_sentence(console, f"predictor '{prediction.predictor}' says one number for all memory: it has no parts")
+    if prediction.device_row.has_mig:
         _print_partitions(console, prediction)
     _print_table(console, "What would change the answer", explain.alternatives(prediction))
-
-
-def _longest_title(prediction: Prediction, count: int) -> str:
-    return f"The {min(count, len(prediction.kernels))} longest of {len(prediction.kernels)} kernels and waits"
 
 
 def _longest(prediction: Prediction, count: int) -> Table[Any]:
@@ -245,13 +252,53 @@ def _print_prediction(console: Console, prediction: Prediction) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
 
 
+def _print_longest(console: Console, prediction: Prediction, count: int) -> None:
+    if prediction.is_of_whole_call:
+        _print_sentence(console, _without(prediction, _KERNELS))
+        return
+    number = len(prediction.kernels)
+    title = f"The {min(count, number)} longest of {number} kernels and waits"
+    _print_table(console, title, _longest(prediction, count))
+
+
 def _print_partitions(console: Console, prediction: Prediction) -> None:
-    if prediction.partitions:
-        _print_table(console, f"MIG profiles of {prediction.device}", prediction.partitions)
-    elif _core.device(prediction.device).has_mig:
-        console.print(f"{prediction.device} has MIG, but nobody has published the sizes of its profiles")
-    else:
+    if not prediction.device_row.has_mig:
         console.print(f"{prediction.device} has no MIG")
+    elif prediction.is_of_whole_call:
+        _print_sentence(console, _without(prediction, _PARTITIONS))
+    elif prediction.partitions:
+        _print_table(console, f"MIG profiles of {prediction.device}", prediction.partitions)
+    else:
+        console.print(f"{prediction.device} has MIG, but nobody has published the sizes of its profiles")
+
+
+def _print_sentence(console: Console, sentence: str) -> None:
+    from rich.text import Text
+
+    console.print(Text(sentence))  # a predictor's name may be a file's, which is no markup
+
+
+def _without(prediction: Prediction, table: str) -> str:
+    """Why there is no such table, and who has one."""
+    from latpred.fusion.lilou import LearntPrediction
+
+    if table == _KERNELS and isinstance(prediction, LearntPrediction):
+        return (
+            f"predictor '{prediction.predictor}' learnt kernels of its own: latpred fuse (in Python .optimized) shows "
+            f"them with their times; --predictor {_core.predictors()[0].name} has this table"
+        )
+    return (
+        f"predictor '{prediction.predictor}' answers for a whole call: it has no {table}; "
+        f"--predictor {_core.predictors()[0].name} has"
+    )
+
+
+def _known_or_note(prediction: Prediction, name: str, table: Callable[[], Table[Any]]) -> list[dict[str, Any]] | None:
+    """The rows of a table; null where the predictor has none, which is said where no reader of JSON trips over it."""
+    if not prediction.is_of_whole_call:
+        return table().to_dicts()
+    print(f"latpred: note: {_without(prediction, name)}", file=sys.stderr)
+    return None
 
 
 def _nth_column(index: int, heading: str) -> Any:

@@ -9,8 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from latpred import api, catalog
-from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, one_line_warnings, print_pairs, print_table
 from latpred.errors import InvalidArgumentError
+from latpred.host_device import NAME as HOST
 
 if TYPE_CHECKING:
     from latpred.calibration import Calibration
@@ -85,7 +86,8 @@ def _calibrate(options: argparse.Namespace) -> None:
 def _made(options: argparse.Namespace, rows: Any, device: str, **more: Any) -> Calibration:
     names = "partition runtime precision input_on predictor name"
     arguments = {name: getattr(options, name) for name in names.split()}
-    return api.calibrate(rows, device=device, **arguments, **more)
+    with one_line_warnings():
+        return api.calibrate(rows, device=device, **arguments, **more)
 
 
 def _finish(options: argparse.Namespace, calibration: Calibration) -> None:
@@ -123,6 +125,10 @@ def _probes(options: argparse.Namespace, device: str) -> Table[Probe]:
     return choose_probes(request, api.session(), options.probe or DEFAULT_COUNT)
 
 
+def _device_name(device: str) -> str:
+    return device if device == HOST else catalog.devices()[device].name
+
+
 def _list(options: argparse.Namespace) -> None:
     device = options.device or _DEFAULT_DEVICE
     probes = _probes(options, device)
@@ -132,9 +138,7 @@ def _list(options: argparse.Namespace) -> None:
         print(json.dumps(probes.to_dicts(), indent=2))
         return
     screen = console()
-    print_table(
-        screen, f"Networks whose timing tells most about {catalog.devices()[device].name}, one after another", probes
-    )
+    print_table(screen, f"Networks whose timing tells most about {_device_name(device)}, one after another", probes)
     screen.print("Put your timings into a file and run: latpred calibrate timings.csv --device NAME --out FILE")
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["path", "batch", "seconds"])
@@ -160,6 +164,8 @@ def _run(options: argparse.Namespace) -> None:
     from latpred.calibration import timing
     from latpred.calibration.probes import time_probe
 
+    if options.device == HOST:
+        raise InvalidArgumentError(f"--run times calls on this machine's GPU, got --device {HOST}: leave --run out")
     timing.check_precision(options.precision)
     for name, expected in (("runtime", (None, "eager")), ("input_on", ("device",)), ("partition", (None,))):
         found = getattr(options, name)

@@ -32,7 +32,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--alone-ms", type=float, nargs="+", metavar="MS", help="measured latencies without neighbours")
     parser.add_argument("--batch", type=count, nargs="+", metavar="N", help="of each, or one for all (default 1)")
     parser.add_argument("--input", metavar="SIZES", help="sizes of one item where networks leave them open: 3,224,224")
-    parser.add_argument("--runtime", metavar="NAME", help="see latpred predict --help (default: eager)")
+    parser.add_argument(
+        "--runtime", metavar="NAME", help="see latpred predict --help (default: eager; on a processor openvino alone)"
+    )
     parser.add_argument("--precision", default="default", metavar="NAME", help="see latpred predict --help")
     add_json_option(parser)
     parser.set_defaults(command=_colocate)
@@ -82,11 +84,9 @@ def _colocate(options: argparse.Namespace) -> None:
         return
     terminal = console()
     terminal.print(found.to_rich())
-    notes = list(dict.fromkeys(note for member in found for note in member.coverage))
-    if found.memory_fits is False:
-        notes.insert(0, "together they need more memory than the device has")
-    for note in notes:
-        terminal.print(note)
+    notes = [note for member in found for note in member.coverage]
+    for note in dict.fromkeys([*found.memory_notes, *notes]):
+        terminal.print(note, markup=False)
 
 
 def _measure(options: argparse.Namespace) -> None:

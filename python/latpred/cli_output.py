@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +36,19 @@ def console() -> Console:
     # A pipe or a file gets whole rows, not those of an 80-column terminal.
     console = Console(highlight=False, soft_wrap=False)
     return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+@contextlib.contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Warnings are printed as errors are, without the line of code that Python shows beside them."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        line = "".join(letter if letter.isprintable() else " " for letter in str(message))
+        print(f"latpred: warning: {line}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def print_table(console: Console, title: str, table: Table[Any]) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latpred.cli_request import add_network, add_request, network_arguments, request_arguments
 from latpred.errors import InvalidArgumentError
+from latpred.writing import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ENDINGS = ".png, .svg or .pdf"
 
 
 def add_parser(commands: Any) -> None:
@@ -23,17 +27,20 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("what", choices=list(_PLOTS), metavar="WHAT", help=", ".join(_PLOTS))
     add_network(parser)
     add_request(parser)
-    parser.add_argument("--out", required=True, metavar="FILE", help="a .png, .svg or .pdf")
+    parser.add_argument("--out", required=True, metavar="FILE", help=f"a file: {_ENDINGS}")
     parser.set_defaults(command=_plot)
 
 
 def _plot(options: argparse.Namespace) -> None:
+    if not Path(options.out).suffix:  # matplotlib would append one, and write a file that nobody named
+        raise InvalidArgumentError(f"--out '{options.out}' has no ending that says the kind of picture: {_ENDINGS}")
     draw, _ = _PLOTS[options.what]
     figure = draw(network_arguments(options), request_arguments(options))
-    try:
-        figure.savefig(options.out)
-    except (OSError, ValueError) as error:
-        raise InvalidArgumentError(f"cannot write '{options.out}': {error}") from error
+    with writing("the picture", options.out):
+        try:
+            figure.savefig(options.out)
+        except ValueError as error:
+            raise InvalidArgumentError(f"cannot write '{options.out}': {error}", path=options.out) from error
 
 
 def _partitions(network: dict[str, Any], request: dict[str, Any]) -> Figure:

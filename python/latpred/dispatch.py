@@ -37,6 +37,8 @@ def request_words(
     asked: dict[str, Any] = dict(locals())
     if predictor is not None and not isinstance(predictor, (str, os.PathLike)):
         raise InvalidArgumentError(f"predictor must be a name or the file of a trained one, got {predictor!r}")
+    if isinstance(device, str) and device.lower() == HOST:
+        asked["device"] = HOST  # names of the device table are found in any case too
     if _is_learnt_by_default(asked):
         return asked | {"predictor": "lilou"}
     return asked | {"predictor": None if predictor is None else os.fspath(predictor)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core
 from latpred.errors import LatpredError
 from latpred.request import changed
 from latpred.tables import Column, Table, number_column, scaled, text_column
@@ -47,7 +46,7 @@ class Alternative:
 
 
 def time_by_kind(prediction: Prediction) -> Table[KindShare]:
-    """The longest first; shares add up to 1."""
+    """The longest first; shares add up to 1. Refused where the predictor answers for a whole call."""
     groups: dict[str, list[Any]] = {}
     for kernel in prediction.kernels:
         groups.setdefault(kernel.kind, []).append(kernel)
@@ -80,6 +79,7 @@ def time_by_kind(prediction: Prediction) -> Table[KindShare]:
 
 
 def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
+    """Shares add up to 1; empty where the predictor says one number for all."""
     rows = [
         MemoryPart(name.removesuffix("_mb"), size_mb, size_mb / prediction.memory_mb)
         for name, size_mb in prediction.memory_parts.items()
@@ -94,12 +94,13 @@ def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
 
 def alternatives(prediction: Prediction) -> Table[Alternative]:
     """The answer at other precisions, runtimes and batches. A calibration is left out where it was made for another
-    precision or runtime; a row of what was asked without it is then what such rows compare to."""
+    precision or runtime; a row of what was asked without it is then what such rows compare to. Where the change has
+    another default predictor, that one answers and is named."""
     from latpred.catalog import runtimes
 
     graph = prediction.graph
     runtime = runtimes()[prediction.runtime]
-    is_gpu = _core.device(prediction.device).is_gpu
+    is_gpu = prediction.device_row.is_gpu
     changes: list[tuple[str, dict[str, Any]]] = [("as asked", {})]
     changes += [
         (f"precision {name}", {"precision": name}) for name in runtime.precisions if name != prediction.precision
@@ -138,6 +139,15 @@ def _leaves_calibration(prediction: Prediction, changes: dict[str, Any]) -> bool
     return of_precision or of_runtime or "calibration" in changes
 
 
+def _asked(prediction: Prediction) -> dict[str, Any]:
+    """What it was made with; a predictor that answers unnamed is not named, so that it refuses no change."""
+    from latpred.fusion import lilou
+
+    asked = prediction.asked()
+    unnamed = asked | {"predictor": None}
+    return unnamed if asked["predictor"] == lilou.NAME and lilou.is_default(unnamed) else asked
+
+
 def _alternative(prediction: Prediction, words: str, changes: dict[str, Any]) -> Alternative:
     from latpred.api import predict
 
@@ -146,10 +156,12 @@ def _alternative(prediction: Prediction, words: str, changes: dict[str, Any]) ->
         # Without it another predictor might answer than the one that it corrects.
         changes = changes | {"calibration": None, "predictor": prediction.predictor}
     try:
-        other = predict(graph=prediction.graph, **changed(prediction.asked(), changes))
+        other = predict(graph=prediction.graph, **changed(_asked(prediction), changes))
     except LatpredError as error:
         return Alternative(words, None, None, None, None, f"refused: {error}")
     how = other.provenance["latency_ms"]
+    if other.predictor != prediction.predictor:
+        how = f"{how}, by {other.predictor}"
     return Alternative(
         words,
         other.latency_ms,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from latpred import _core
+from latpred.checks import check_text
+from latpred.loading import check_graph
 
 if TYPE_CHECKING:
     from latpred._core import Graph, NodeFeatures
@@ -18,4 +20,5 @@ def features(graph: Graph, set: str = "dippm") -> NodeFeatures:
     The result has nodes [N, F], operators [N], edges [2, E] (producers, then consumers), graph [S], adjacency() [N, N],
     and its columns with their meanings in set.node_columns and set.graph_columns.
     """
-    return _core.node_features(graph, set)
+    check_graph(graph, files_go_to="load()")
+    return _core.node_features(graph, check_text("set", set))

@@ -92,11 +92,11 @@ def refuse_with_model(framework: str | None) -> None:
         raise InvalidArgumentError("framework= says how to read a file; a live model (model=) is none: leave it out")
 
 
-def check_graph(graph: Any) -> None:
+def check_graph(graph: Any, files_go_to: str = "path=") -> None:
     if not isinstance(graph, Graph):
         raise InvalidArgumentError(
             f"graph must be a latpred.Graph, from load() or GraphBuilder, got {type(graph).__name__}; "
-            "a model file goes to path="
+            f"a model file goes to {files_go_to}"
         )
 
 

@@ -18,7 +18,7 @@ from latpred.host_device import NAME as HOST
 from latpred.tables import Column, Table, number, number_column, text_column
 
 if TYPE_CHECKING:
-    from latpred._core import Device, Graph, Partition
+    from latpred._core import Device, Graph
 
 # Lilou's six, then what a part of a device has beside its multiprocessors: its own memory slices and cache.
 LILOU_COLUMNS = ("compute_capability", "memory_bus_bits", "memory_clock_ghz", "cores", "sms", "clock_ghz")
@@ -66,15 +66,10 @@ def columns(device: str, partition: str = "", *, neighbour: float = 0.0) -> np.n
             number_of["cuda_cores"] * part.sm_share,
             part.sms,
             number_of["clock_hz"] / _GIGA,
-            _bandwidth_bytes_per_s(row, part) / _GIGA,
+            part.bandwidth_bytes_per_s(row) / _GIGA,
             number_of["l2_bytes"] * part.l2_share / _MEBIBYTE,
         ]
     )
-
-
-def _bandwidth_bytes_per_s(row: Device, part: Partition) -> float:
-    """What its memory slices and its multiprocessors can move."""
-    return min(row.bandwidth_bytes_per_s * part.bandwidth_share, part.sms * row.bandwidth_bytes_per_s_per_sm.value)
 
 
 def _host_columns(share: float) -> np.ndarray:
@@ -132,10 +127,16 @@ _PART_COLUMNS: list[Column[Part]] = [
 def latency_on_parts(graph: Graph, device: str = "A100", **options: Any) -> Table[Part]:
     """The latency on every MPS share and MIG profile of a GPU, or on a core beside neighbours of each grade.
 
-    options: those of predict (runtime, precision, ...), but for partition.
+    options: those of predict (runtime, precision, ...), but for partition. Beside neighbours they decide the latency
+    alone; how many times longer it gets is OpenVINO's in fp32 whatever they say, which alone was measured there.
     """
     from latpred.api import predict
 
+    if (partition := options.pop("partition", None)) is not None:
+        raise InvalidArgumentError(
+            f"partition={partition!r} cannot be said here: every part of '{device}' is shown; leave it out, or ask "
+            f"predict(partition={partition!r}) for one"
+        )
     whole = predict(graph=graph, device=device, **options)
     if device == HOST or not _core.device(whole.device).is_gpu:
         return Table(_beside_neighbours(graph, whole.latency_ms, whole.intervals["latency_ms"]), _PART_COLUMNS)
@@ -153,23 +154,25 @@ def _on_part(graph: Graph, row: Device, whole_ms: float, part: tuple[str, str], 
     found = predict(graph=graph, device=row.name, partition=name, **options)
     low, high = found.intervals["latency_ms"] or (found.latency_ms, found.latency_ms)
     made = _core.partition(row.name, name)
-    return Part(name, kind, made.sms, made.sm_share, found.latency_ms, low, high, found.latency_ms / whole_ms)
+    slow_down = found.latency_ms / whole_ms if whole_ms > 0 else 1.0  # views take no time anywhere
+    return Part(name, kind, made.sms, made.sm_share, found.latency_ms, low, high, slow_down)
 
 
 def _beside_neighbours(graph: Graph, alone_ms: float, interval: tuple[float, float] | None) -> list[Part]:
-    """By the interference of cores that latpred.colocate was fitted for."""
+    """By the interference of cores that latpred.colocate was fitted for, on kernels of OpenVINO in fp32."""
     from latpred.colocation import fits
     from latpred.colocation.rows import stream_profile
 
     learnt = fits.shipped()
     fit = learnt.fit("cores", fits.CPU)
     kernels = _core.fuse(graph, "openvino", "fp32")
-    own = learnt.core.profile(kernels, learnt.core.latency_s(kernels))
+    own_s = learnt.core.latency_s(kernels)
+    own = learnt.core.profile(kernels, own_s) if own_s > 0 else None  # None: views, which nothing slows down
     low, high = interval or (alone_ms, alone_ms)
     rows = []
     for percent in NEIGHBOUR_SHARES:
         factor = 1.0
-        if percent:
+        if percent and own is not None:
             terms = _core.interference("cores", [own, stream_profile(percent / 100)], 0)
             factor = float(_core.slow_down(list(fit.coefficients), terms))
         name = f"neighbour {percent}%"

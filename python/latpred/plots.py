@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core, api
+from latpred.errors import InvalidArgumentError
+from latpred.host_device import measured_host
 from latpred.optional import need
+from latpred.prediction import Prediction
+from latpred.prediction_tables import MILLISECONDS_PER_S, NO_KERNELS
 from latpred.tables import number
 
 if TYPE_CHECKING:
@@ -15,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latpred._core import Graph
-    from latpred.prediction import Prediction
     from latpred.prediction_tables import Kernel
 
 # Okabe and Ito's colours: told apart by colour-blind readers too.
@@ -48,12 +52,27 @@ def _figure(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes
     return figure, figure.subplots()
 
 
-def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
+def _predicted(network: Prediction | Graph | str | os.PathLike[str], options: dict[str, Any]) -> Prediction:
+    if isinstance(network, _core.Graph):
+        return api.predict(graph=network, **options)
+    if not isinstance(network, Prediction):
+        return api.predict(network, **options)
+    if options:
+        raise InvalidArgumentError(f"{', '.join(options)}: a Prediction has been made already: leave them out")
+    return network
+
+
+def roofline(
+    prediction: Prediction | Graph | str | os.PathLike[str], *, ax: Axes | None = None, **options: Any
+) -> Figure:
     """Each kernel's FLOP rate over its arithmetic intensity, under the rates that the device can hold.
 
     The area of a mark grows with the share of the latency; its colour is the kind. Kernels that compute nothing
     (copies, casts) have no place on this plot; the title says how much of the time it shows.
+
+    prediction: or the network, whose prediction is made with options: those of predict (device, batch, ...).
     """
+    prediction = _predicted(prediction, options)
     kernels = [kernel for kernel in prediction.kernels if kernel.flops > 0 and kernel.bytes > 0]
     figure, axes = _figure(ax, (8.0, 5.0))
     longest = max((kernel.share for kernel in kernels), default=1.0)
@@ -63,7 +82,7 @@ def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
     for label, color, members in _by_kind(kernels):
         axes.scatter(
             [kernel.flops / kernel.bytes for kernel in members],
-            [kernel.flops / (kernel.latency_ms / 1e3) for kernel in members],
+            [kernel.flops / (kernel.latency_ms / MILLISECONDS_PER_S) for kernel in members],
             s=[max(_SMALLEST_MARKER, _LARGEST_MARKER * kernel.share / longest) for kernel in members],
             color=color,
             alpha=0.65,
@@ -91,16 +110,10 @@ def roofline(prediction: Prediction, *, ax: Axes | None = None) -> Figure:
 
 
 def _draw_roofs(axes: Axes, prediction: Prediction, low: float, high: float) -> None:
-    """The bandwidth's slope and one level for each arithmetic in use, as the features have them."""
-    made = _core.fuse(prediction.graph, prediction.runtime, prediction.precision)
-    if not made.rows:
+    """The bandwidth's slope and one level for each arithmetic in use, as the answer has them."""
+    if all(kernel.kind in NO_KERNELS for kernel in prediction.kernels):
         return
-    features = _core.featurize(made, prediction.device, prediction.partition or "")
-    bandwidth = float(max(features.bandwidth_bytes_per_s))
-    peaks: dict[str, float] = {}
-    for kernel, peak in zip(made.rows, features.peak_flops_per_s, strict=True):
-        if kernel.macs > 0:
-            peaks[kernel.arithmetic] = max(peaks.get(kernel.arithmetic, 0.0), float(peak))
+    bandwidth, peaks = _host_rates(prediction) if prediction.is_on_host else _table_rates(prediction)
     top = max(peaks.values(), default=bandwidth * high)
     axes.plot([low, top / bandwidth], [low * bandwidth, top], color=_ROOF_COLOR, linewidth=1.4, zorder=2)
     for arithmetic, peak in peaks.items():
@@ -127,6 +140,35 @@ def _draw_roofs(axes: Axes, prediction: Prediction, low: float, high: float) -> 
     )
 
 
+def _table_rates(prediction: Prediction) -> tuple[float, dict[str, float]]:
+    """Bytes/s, and FLOP/s of each arithmetic, of a device of the table."""
+    made = _core.fuse(prediction.graph, prediction.runtime, prediction.precision)
+    features = _core.featurize(made, prediction.device, prediction.partition or "")
+    peaks: dict[str, float] = {}
+    for kernel, peak in zip(made.rows, features.peak_flops_per_s, strict=True):
+        if kernel.macs > 0:
+            peaks[kernel.arithmetic] = max(peaks.get(kernel.arithmetic, 0.0), float(peak))
+    return float(max(features.bandwidth_bytes_per_s)), peaks
+
+
+def _host_rates(prediction: Prediction) -> tuple[float, dict[str, float]]:
+    """The same of this machine, as measured on it; a row of the table that bears its name has other rates."""
+    host, _ = measured_host()
+    share = _core.partition(host, prediction.partition or "").sm_share
+    peaks = {}
+    for arithmetic in dict.fromkeys(kernel.arithmetic for kernel in prediction.kernels if kernel.macs > 0):
+        peak = host.peak_flops_per_s(arithmetic)
+        if peak is not None:
+            peaks[arithmetic] = peak * host.sustained_share.value * share
+    # Its bandwidth is that of the bytes of a call, which bounds of kernels hold; where memory bounds none, the slowest.
+    bandwidths = [
+        kernel.bytes / (kernel.roofline_ms / MILLISECONDS_PER_S)
+        for kernel in prediction.kernels
+        if kernel.bound == "memory" and kernel.roofline_ms
+    ]
+    return max(bandwidths, default=host.bandwidth_bytes_per_s), peaks
+
+
 def _by_kind(kernels: Sequence[Kernel]) -> list[tuple[str, str, list[Kernel]]]:
     """Kinds by their share of the time; those beyond the colours go together."""
     groups: dict[str, list[Kernel]] = {}
@@ -145,7 +187,7 @@ def _by_kind(kernels: Sequence[Kernel]) -> list[tuple[str, str, list[Kernel]]]:
 
 
 def batch_latency(
-    graph: Graph | str,
+    graph: Graph | str | os.PathLike[str],
     batches: Iterable[int] = (1, 2, 4, 8, 16, 32, 64, 128),
     device: str | Sequence[str] = "A100",
     *,
@@ -193,7 +235,9 @@ def batch_latency(
     return figure
 
 
-def partitions(graph: Graph | str, device: str = "A100", *, ax: Axes | None = None, **options: Any) -> Figure:
+def partitions(
+    graph: Graph | str | os.PathLike[str], device: str = "A100", *, ax: Axes | None = None, **options: Any
+) -> Figure:
     """Latency over the part of the device: the curve of MPS shares and a mark for each MIG profile of a GPU, with 80 %
     intervals; on a processor, beside neighbours that read memory for a share of their time.
 
@@ -202,7 +246,7 @@ def partitions(graph: Graph | str, device: str = "A100", *, ax: Axes | None = No
     from latpred import partial_devices
     from latpred.graph import name as graph_name
 
-    loaded = api.load(graph) if isinstance(graph, str) else graph
+    loaded = graph if isinstance(graph, _core.Graph) else api.load(graph)
     rows = list(partial_devices.latency_on_parts(loaded, device, **options))
     is_gpu = rows[0].kind != partial_devices.NEIGHBOUR
     figure, axes = _figure(ax, (7.0, 4.5))

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred.graph import name as graph_name
+from latpred.host_device import NAME as HOST
+from latpred.host_device import host_device
 from latpred.prediction_tables import (
     MEGABYTE,
     MILLISECONDS_PER_S,
     Kernel,
     PartitionChoice,
+    PredictionTable,
     kernel_table,
     partition_table,
 )
 from latpred.request import make_request
-from latpred.tables import Column, Table, html_table, number, number_column, text_column
+from latpred.tables import Table, html_table, number
 
 if TYPE_CHECKING:
     import pandas
 
-    from latpred._core import Answer, Graph, PredictRequest, Session
+    from latpred._core import Answer, Device, Graph, PredictRequest, Session
     from latpred.calibration import Calibration
     from latpred.fusion.optimized import OptimizedGraph
 
@@ -99,8 +102,18 @@ class Prediction:
 
     @property
     def device(self) -> str:
-        """The device table's name."""
+        """The device table's name; on "cpu" what the system calls this machine's processor."""
         return self._answer.device
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether it is about this machine: its processor's name need not be in the device table."""
+        return self._request.device == HOST
+
+    @property
+    def device_row(self) -> Device:
+        """The row of the device table; on "cpu" this machine by what its system says, without its speed."""
+        return host_device() if self.is_on_host else _core.device(self._request.device)
 
     @property
     def partition(self) -> str | None:
@@ -123,6 +136,11 @@ class Prediction:
     @property
     def predictor(self) -> str:
         return self._answer.predictor
+
+    @property
+    def is_of_whole_call(self) -> bool:
+        """Whether the predictor sees a call as one: it has no times of kernels, and knows nothing of MIG slices."""
+        return self.predictor not in [row.name for row in _core.predictors()]
 
     @property
     def mig_rule(self) -> str:
@@ -228,7 +246,8 @@ class Prediction:
 
     @cached_property
     def kernels(self) -> Table[Kernel]:
-        """What the runtime executes, in order, with each kernel's time; rows add up to latency_ms."""
+        """What the runtime executes, in order, with each kernel's time; rows add up to latency_ms. Refused where the
+        predictor answers for a whole call."""
         rows = self._session.kernels(self._graph, self._request)
         return kernel_table(rows, self._answer.latency_s)
 
@@ -242,7 +261,8 @@ class Prediction:
 
     @cached_property
     def partitions(self) -> Table[PartitionChoice]:
-        """The same network on every MIG profile of the device; empty where it has none."""
+        """The same network on every MIG profile of the device; empty where it has none. Refused where there are some
+        and the predictor answers for a whole call."""
         rows = self._session.partitions(self._graph, self._request)
         return partition_table(rows)
 
@@ -394,53 +414,3 @@ class Prediction:
         if self.unknown_operators:
             notes.append("unknown operators: " + ", ".join(self.unknown_operators))
         return table + "".join(f"<p>{escape(note)}</p>" for note in notes)
-
-
-def _interval_end(name: str, end: int) -> Any:
-    def value(prediction: Prediction) -> float | None:
-        pair = prediction.intervals[name]
-        return None if pair is None else pair[end]
-
-    return value
-
-
-PREDICTION_COLUMNS: list[Column[Prediction]] = [
-    text_column("name", "network"),
-    number_column("batch", text=str),
-    text_column("device"),
-    text_column("partition", is_shown=False),
-    text_column("runtime", is_shown=False),
-    text_column("precision", is_shown=False),
-    text_column("predictor", is_shown=False),
-    Column("calibration", lambda prediction: prediction.calibration and prediction.calibration.name, is_shown=False),
-    number_column("latency_ms", "ms"),
-    Column("latency_ms_low", _interval_end("latency_ms", 0), "low ms", number),
-    Column("latency_ms_high", _interval_end("latency_ms", 1), "high ms", number),
-    number_column("throughput_per_s", "per s"),
-    number_column("memory_mb", "MB"),
-    Column("memory_mb_low", _interval_end("memory_mb", 0), text=number, is_shown=False),
-    Column("memory_mb_high", _interval_end("memory_mb", 1), text=number, is_shown=False),
-    number_column("energy_j", "J"),
-    Column("energy_j_low", _interval_end("energy_j", 0), text=number, is_shown=False),
-    Column("energy_j_high", _interval_end("energy_j", 1), text=number, is_shown=False),
-    text_column("mig_profile", "MIG"),
-    Column("provenance", lambda prediction: prediction.provenance["latency_ms"], is_left=True),
-    Column("coverage", lambda prediction: prediction.coverage, is_shown=False),
-    Column("graph_hash", lambda prediction: prediction.graph.hash, is_shown=False),
-]
-
-
-class PredictionTable(Table[Prediction]):
-    """What predict_many returns: one Prediction for each network, batch and device, in that order."""
-
-    def __init__(self, predictions: Sequence[Prediction]):
-        super().__init__(predictions, PREDICTION_COLUMNS, what="network")
-
-    @overload
-    def __getitem__(self, index: int | str) -> Prediction: ...
-    @overload
-    def __getitem__(self, index: slice) -> PredictionTable: ...
-    def __getitem__(self, index: int | str | slice) -> Prediction | PredictionTable:
-        if isinstance(index, slice):
-            return PredictionTable(list(self)[index])
-        return super().__getitem__(index)

@@ -1,14 +1,16 @@
-"""The tables behind an answer: kernels and MIG profiles, one dataclass a row, the columns that show them."""
+"""The tables behind an answer, kernels and MIG profiles, and the table of many answers: rows and how they show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
-from latpred.tables import Column, Table, number_column, scaled, text_column
+from latpred.tables import Column, Table, number, number_column, scaled, text_column
 
 if TYPE_CHECKING:
     from latpred._core import KernelRow, PartitionRow
+    from latpred.prediction import Prediction
 
 MEGABYTE = 1e6
 MILLISECONDS_PER_S = 1e3
@@ -132,3 +134,53 @@ def partition_table(rows: list[PartitionRow]) -> Table[PartitionChoice]:
         for row in rows
     ]
     return Table(choices, PARTITION_COLUMNS, what="MIG profile")
+
+
+def _interval_end(name: str, end: int) -> Any:
+    def value(prediction: Prediction) -> float | None:
+        pair = prediction.intervals[name]
+        return None if pair is None else pair[end]
+
+    return value
+
+
+PREDICTION_COLUMNS: list[Column[Prediction]] = [
+    text_column("name", "network"),
+    number_column("batch", text=str),
+    text_column("device"),
+    text_column("partition", is_shown=False),
+    text_column("runtime", is_shown=False),
+    text_column("precision", is_shown=False),
+    text_column("predictor", is_shown=False),
+    Column("calibration", lambda prediction: prediction.calibration and prediction.calibration.name, is_shown=False),
+    number_column("latency_ms", "ms"),
+    Column("latency_ms_low", _interval_end("latency_ms", 0), "low ms", number),
+    Column("latency_ms_high", _interval_end("latency_ms", 1), "high ms", number),
+    number_column("throughput_per_s", "per s"),
+    number_column("memory_mb", "MB"),
+    Column("memory_mb_low", _interval_end("memory_mb", 0), text=number, is_shown=False),
+    Column("memory_mb_high", _interval_end("memory_mb", 1), text=number, is_shown=False),
+    number_column("energy_j", "J"),
+    Column("energy_j_low", _interval_end("energy_j", 0), text=number, is_shown=False),
+    Column("energy_j_high", _interval_end("energy_j", 1), text=number, is_shown=False),
+    text_column("mig_profile", "MIG"),
+    Column("provenance", lambda prediction: prediction.provenance["latency_ms"], is_left=True),
+    Column("coverage", lambda prediction: prediction.coverage, is_shown=False),
+    Column("graph_hash", lambda prediction: prediction.graph.hash, is_shown=False),
+]
+
+
+class PredictionTable(Table["Prediction"]):
+    """What predict_many returns: one Prediction for each network, batch and device, in that order."""
+
+    def __init__(self, predictions: Sequence[Prediction]):
+        super().__init__(predictions, PREDICTION_COLUMNS, what="network")
+
+    @overload
+    def __getitem__(self, index: int | str) -> Prediction: ...
+    @overload
+    def __getitem__(self, index: slice) -> PredictionTable: ...
+    def __getitem__(self, index: int | str | slice) -> Prediction | PredictionTable:
+        if isinstance(index, slice):
+            return PredictionTable(list(self)[index])
+        return super().__getitem__(index)

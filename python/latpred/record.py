@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ _AS_IT_IS = "measurements"
 _FILE = "record.sqlite"
 _VERSION = 1
 _BUSY_TIMEOUT_S = 30.0
+_DEVICES_HERE = ("cpu", "cuda")  # as profile() calls what it measures on: "cuda:1"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Entry:
     name: str  # of the network: a file's name without its folder, a recipe, a class
     batch: int
     device: str
-    quantity: str  # "latency_s", "memory_bytes", "energy_j"
+    quantity: str  # of _UNITS: "latency_s", "memory_bytes", ...
     value: float
     graph_hash: str = ""  # empty: a workload that is no graph
     device_fingerprint: str = ""  # of the machine, where it was measured
@@ -84,13 +85,13 @@ def path() -> Path:
     return data_folder() / _FILE
 
 
-def add(entries: Sequence[Entry]) -> None:
-    """Writes those of a kind that is kept, in one transaction. A record that cannot be written is a warning: the
-    numbers themselves are with the caller."""
+def add(entries: Sequence[Entry]) -> int:
+    """Writes those of a kind that is kept, in one transaction; how many that were. A record that cannot be written is a
+    warning, and none of them is in it: the numbers themselves are with the caller."""
     allowed = kept()
     wanted = [entry for entry in entries if entry.kind in allowed]
     if not wanted:
-        return
+        return 0
     import sqlite3
 
     now = time.time()
@@ -100,6 +101,8 @@ def add(entries: Sequence[Entry]) -> None:
             connection.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * len(_NAMES))})", rows)  # noqa: S608
     except (OSError, sqlite3.Error, LatpredError) as error:
         warnings.warn(f"the record '{path()}' cannot be written: {error}; ${VARIABLE}=off does without", stacklevel=2)
+        return 0
+    return len(wanted)
 
 
 def _at(entry: Entry, recorded_at: float) -> Entry:
@@ -154,8 +157,9 @@ def history(
 ) -> Table[Entry]:
     """What was measured and predicted here, newest first: prints as a table, converts with .to_pandas().
 
-    graph: a Graph or its hash. name: of the network. device, quantity: as in the table.
-    kind: "measurement" or "prediction". last: so many entries at most.
+    graph: a Graph or its hash. name: of the network. device: a name or alias in devices(), "cpu", "cuda:1", or as in
+    the table. kind: "measurement" or "prediction". quantity: "latency_s", "memory_bytes", "energy_j", "kernels_s".
+    last: so many entries at most.
     The file is latpred.record.path(); the environment variable LATPRED_RECORD says what goes in: "measurements" (if not
     set), "all" (predictions too), "off".
     """
@@ -163,25 +167,52 @@ def history(
         raise InvalidArgumentError(_core.unknown_name_message("kind of entry", kind, list(KINDS)), valid=list(KINDS))
     if last is not None:
         last = check_count("last", last)
-    wanted = {
-        "graph_hash": graph.hash if isinstance(graph, Graph) else graph,
-        "name": name,
-        "device": device,
-        "kind": kind,
-        "quantity": quantity,
+    if quantity is not None and quantity not in _UNITS and not _select({"quantity": [quantity]}, 1):
+        raise InvalidArgumentError(_core.unknown_name_message("quantity", quantity, list(_UNITS)), valid=list(_UNITS))
+    wanted: dict[str, list[Any]] = {
+        "graph_hash": [graph.hash if isinstance(graph, Graph) else graph],
+        "name": [name],
+        "device": [None] if device is None else _devices_of(device),
+        "kind": [kind],
+        "quantity": [quantity],
     }
-    given = {column: value for column, value in wanted.items() if value is not None}
+    given = {column: values for column, values in wanted.items() if values != [None]}
+    return Table(_select(given, last), _SHOWN, what="entry")
+
+
+def _devices_of(word: str) -> list[str]:
+    """What entries may call it: campaigns and predictions write the device table's name, profile() the driver's."""
+    try:
+        return sorted({word, _core.device(word).name})
+    except InvalidArgumentError:
+        is_here = word.partition(":")[0] in _DEVICES_HERE
+        if not is_here and not _select({"device": [word]}, 1):
+            raise  # a misspelled name would find nothing, as if nothing had been measured
+        return [word]
+
+
+def _select(given: Mapping[str, Sequence[Any]], last: int | None) -> list[Entry]:
+    """Entries with one of the values in each of the columns, newest first."""
+    import sqlite3
+
+    if not path().is_file():
+        return []
     query = f"SELECT {', '.join(_NAMES)} FROM entries"  # noqa: S608 - names of columns, as everything put in here
     if given:
-        query += " WHERE " + " AND ".join(f"{column} = ?" for column in given)
+        query += " WHERE " + " AND ".join(f"{column} IN ({', '.join('?' * len(given[column]))})" for column in given)
     query += " ORDER BY recorded_at DESC, rowid DESC"
     if last is not None:
         query += f" LIMIT {last}"
-    rows: list[Entry] = []
-    if path().is_file():
-        with _opened() as connection:
-            rows = [Entry(*values) for values in connection.execute(query, tuple(given.values()))]
-    return Table(rows, _SHOWN, what="entry")
+    values = [value for some in given.values() for value in some]
+    try:
+        with _opened(is_read_only=True) as connection:
+            return [Entry(*columns) for columns in connection.execute(query, values)]
+    except sqlite3.Error as error:
+        raise LatpredError(
+            f"the record '{path()}' cannot be read: {error}; expected the SQLite file that latpred writes: move a "
+            "damaged one away, and the next measurement begins another",
+            path=str(path()),
+        ) from error
 
 
 def _time_text(seconds: float) -> str:
@@ -198,7 +229,7 @@ def _value_text(entry: Entry) -> str:
     return f"{number(entry.value * factor)} {unit}"
 
 
-_UNITS = {"latency_s": (1e3, "ms"), "memory_bytes": (1e-6, "MB"), "energy_j": (1.0, "J")}
+_UNITS = {"latency_s": (1e3, "ms"), "memory_bytes": (1e-6, "MB"), "energy_j": (1.0, "J"), "kernels_s": (1e3, "ms")}
 # The raw columns are in to_dicts and to_pandas; what is shown is put together from them.
 _SHOWN: list[Column[Any]] = [
     Column("recorded_at", lambda entry: entry.recorded_at, "when", _time_text, is_left=True),
@@ -220,14 +251,15 @@ _SHOWN: list[Column[Any]] = [
 
 
 @contextlib.contextmanager
-def _opened() -> Iterator[sqlite3.Connection]:
-    """One transaction, held off from those of other processes; the file is made where there is none."""
+def _opened(*, is_read_only: bool = False) -> Iterator[sqlite3.Connection]:
+    """One transaction, held off from those of other processes; to write, the file is made where there is none."""
     import sqlite3
 
     file = path()
-    if not file.is_file():
+    if not is_read_only and not file.is_file():
         _make(file)
-    with contextlib.closing(sqlite3.connect(file, timeout=_BUSY_TIMEOUT_S)) as connection:
+    address = f"{file.absolute().as_uri()}?mode={'ro' if is_read_only else 'rw'}"
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY_TIMEOUT_S)) as connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
             raise LatpredError(

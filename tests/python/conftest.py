@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from latpred import MissingDependencyError, _torch, record
+from latpred import MissingDependencyError, _core, _torch, host_device, record
 from latpred.cli import main
 
 # No test writes into the home of whoever runs it; those of the record choose a folder of their own.
@@ -21,6 +21,32 @@ def run(capsys, monkeypatch):
         return code, captured.out, captured.err
 
     return command
+
+
+@pytest.fixture
+def known_host(monkeypatch):
+    """A machine of two cores whose rates are known."""
+    fingerprint = _core.host_facts().fingerprint
+    reads = ((1 << 15, 400e9, 800e9), (256 << 20, 40e9, 50e9))
+    speed = host_device.Speed(fingerprint, 2, "2026-01-31", 512e9, reads)
+    monkeypatch.setattr(host_device, "speed", lambda folder: speed)
+    return speed
+
+
+@pytest.fixture
+def name_host(known_host, monkeypatch):
+    """Gives that machine's processor a name."""
+
+    def forget():
+        host_device.host_device.cache_clear()
+        host_device._with_speed.cache_clear()
+
+    def name(processor):
+        forget()
+        monkeypatch.setattr(host_device, "_device", lambda cores: _core.host_device(processor, cores, 64e9, 32e6))
+
+    yield name
+    forget()
 
 
 def pytest_collection_modifyitems(config, items):

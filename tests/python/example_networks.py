@@ -9,6 +9,13 @@ MEASUREMENTS = REPOSITORY / "data" / "measurements"
 RESNET50 = REPOSITORY / "examples" / "resnet50.onnx"
 
 
+def views() -> latpred.Graph:
+    """A network that runs nothing."""
+    net = latpred.GraphBuilder()
+    net.output(net.apply("flatten", net.input("x", (4, 4)), axis=1))
+    return net.build()
+
+
 def small_network(batch: int = 1, channels: int = 16) -> latpred.Graph:
     """A convolution, a relu and a linear layer."""
     net = latpred.GraphBuilder()

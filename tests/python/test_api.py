@@ -73,6 +73,8 @@ def test_what_this_version_lacks_is_said():
         ({"runtime": "onnxruntime", "runtime_version": "1"}, "no versions of runtime 'onnxruntime' were told apart"),
         ({"predictor": "analytic", "runtime_version": "torch 2.4"}, "no versions of runtime 'eager' were told apart"),
         ({"predictor": "pmgns", "runtime_version": "torch 2.4"}, "'pmgns' tells no versions of runtimes apart"),
+        ({"predictor": "foo"}, "valid: kernel_residual, .*, lilou, pmgns, transformer, "),
+        ({"predictor": "lilo"}, "did you mean 'lilou'"),
         ({"precision": "fp61"}, "did you mean 'fp16'"),
         ({"predictor": "analytics"}, "did you mean 'analytic'"),
         ({"partition": "9g.99gb"}, "1g.5gb"),

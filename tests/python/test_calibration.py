@@ -11,9 +11,10 @@ import pytest
 from example_networks import REPOSITORY, RESNET50, small_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from latpred import Calibration, InvalidArgumentError
+from latpred import Calibration, InvalidArgumentError, _core
 from latpred.calibration import fit, levels, load_calibration
 from latpred.calibration.probes import NETWORKS, probe_graph
+from latpred.calibration.rows import read_timings
 
 GOLDEN = REPOSITORY / "tests" / "golden" / "calibration.json"
 GOLDEN_RECORD = json.loads(GOLDEN.read_text())["records"][0]
@@ -401,6 +402,22 @@ def test_repeated_timings_are_one_with_a_spread():
     assert calibration.records[0].spread > 0.5
 
 
+def test_equal_timings_have_no_spread():
+    for rows in ([{"path": RESNET50, "batch": 32, "seconds": 0.01, "spread": 0}], [(RESNET50, 32, 0.01)] * 2):
+        calibration = latpred.calibrate(rows, device="A100")
+        assert calibration.records[0].spread == 0
+        answer = latpred.predict(RESNET50, batch=32, device="A100", calibration=calibration)
+        assert answer.latency_s == pytest.approx(0.01)
+
+
+def test_a_file_is_read_once_for_all_of_its_batches(monkeypatch):
+    read, paths = _core.read_program, []
+    monkeypatch.setattr(_core, "read_program", lambda path, *more: paths.append(path) or read(path, *more))
+    timings = read_timings([(RESNET50, batch, 0.01 * batch) for batch in (1, 8, 32)])
+    assert paths == [os.fsencode(RESNET50)]
+    assert [timing.graph.hash for timing in timings] == [latpred.load(RESNET50, batch=size).hash for size in (1, 8, 32)]
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -416,8 +433,10 @@ def test_repeated_timings_are_one_with_a_spread():
         ([(RESNET50, 32, float("inf"))], "seconds must be a positive number, got inf"),
         (
             [{"path": RESNET50, "batch": 1, "seconds": 1, "spread": "2 %"}],
-            "spread must be a positive number, got '2 %'",
+            "spread must be a number >= 0, got '2 %'",
         ),
+        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": -0.1}], "spread must be a number >= 0, got -0.1"),
+        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": True}], "spread must be a number >= 0, got True"),
         ([(RESNET50, 1.5, 1)], "batch must be an integer from 1 to 2147483647, got 1.5"),
         ([{"path": RESNET50, "batch": "1e40", "seconds": 1}], "row 1: batch must be an integer from 1 to"),
         ([{"path": 5, "batch": 1, "seconds": 1}], "row 1: path must be that of a file or one of the probes, got 5"),
@@ -531,8 +550,9 @@ def test_names_are_looked_up(calibration, tmp_path, monkeypatch):
 
 def test_names_are_those_of_files():
     for name in ("", "../up", "a/b", ".hidden", 3):
-        with pytest.raises(InvalidArgumentError, match="name of a calibration"):
+        with pytest.raises(InvalidArgumentError, match=r"letters, digits, spaces, '-', '_' and '\.', no '\.' first"):
             latpred.calibrate([(RESNET50, 32, 0.01)], device="A100", name=name)
+    assert latpred.calibrate([(RESNET50, 32, 0.01)], device="A100", name="my card_1.2-a").name == "my card_1.2-a"
 
 
 def test_calibrate_writes_what_it_is_told(tmp_path):

@@ -6,7 +6,9 @@ import latpred
 import pytest
 from example_networks import RESNET50
 from latpred import InvalidArgumentError, record
+from latpred.calibration.from_record import rows_from_record
 from latpred.calibration.probes import NETWORKS, probe_graph
+from latpred.datasets.graph_cache import graph_of as recipe_graph
 from latpred.record import MEASUREMENT, Entry
 
 DEVICE = "RTX 4090"
@@ -99,6 +101,17 @@ def test_a_call_that_was_timed_again_is_one_row(folder):
     assert found.records[0].spread == pytest.approx(0.1 / 1.3, rel=0.01)
 
 
+def test_first_runs_in_the_record_are_no_timings(folder):
+    """As campaigns once wrote them, of the same call."""
+    graph, name = probes(1)[0]
+    first = timing(graph, name, 9, how="khan, first run")
+    record.add([first])
+    with pytest.raises(InvalidArgumentError, match="it holds no timing at all"):
+        latpred.calibrate(from_record=True, device=DEVICE)
+    record.add([first, timing(graph, name, how="khan")])
+    assert latpred.calibrate(from_record=True, device=DEVICE).scale == pytest.approx(1.3, rel=0.01)
+
+
 def test_processors_by_their_threads(folder):
     graph, name = probes(1)[0]
     xeon = "Xeon Gold 6240"
@@ -109,6 +122,63 @@ def test_processors_by_their_threads(folder):
     with pytest.raises(InvalidArgumentError, match="it has timings on cpu eager fp32 1 thread"):
         latpred.calibrate(from_record=True, device=xeon)
     assert latpred.calibrate(from_record=True, device=xeon, partition="1cores").num_rows == 1
+
+
+def measured_rows(networks, runtime):
+    """What calibrate() takes of this machine's record."""
+    return rows_from_record(networks, device="cpu", partition="1cores", runtime=runtime, precision="default")[0]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_profiled_file_without_weights_is_found_again(folder, tmp_path, known_host, runtime):
+    """What runs has weights, and a Reshape in the place of its Flatten."""
+    pytest.importorskip("onnx")
+    pytest.importorskip(runtime)
+    net = latpred.GraphBuilder()
+    flat = net.apply("flatten", net.apply("global_average_pool", net.input("x", (8, 4, 4))))
+    net.output(net.apply("gemm", [flat, net.parameter((4, 8)), net.parameter((4,))], transB=1))
+    net.build(1).to_onnx(tmp_path / "net.onnx")
+    latpred.profile(tmp_path / "net.onnx", runtime=runtime, batch=2, protocol="khan")
+    (row,) = measured_rows([str(tmp_path / "net.onnx")], runtime)
+    assert row["graph"].hash == latpred.load(tmp_path / "net.onnx", batch=2).hash
+    assert row["seconds"] == latpred.history()[0].value
+
+
+@pytest.mark.parametrize(("runtime", "package"), [("eager", "torch"), ("onnxruntime", "onnxruntime")])
+@pytest.mark.parametrize("recipe", ["cnn:3-4-4?size=8", "fnn:16-8-1"])
+def test_profiled_recipes_are_found_again(folder, known_host, recipe, runtime, package):
+    """Whatever the nodes of the module or file that runs."""
+    pytest.importorskip(package)
+    latpred.profile(recipe, runtime=runtime, batch=2, protocol="khan")
+    (row,) = measured_rows(None, runtime)
+    assert row["seconds"] == latpred.history(recipe_graph(recipe, 2))[0].value
+
+
+@pytest.mark.torch
+def test_a_recipe_at_other_sizes_is_another_network(folder, known_host):
+    pytest.importorskip("torch")
+    latpred.profile("cnn:3-4-4?size=8", runtime="eager", input="3,16,16", protocol="khan")
+    with pytest.raises(InvalidArgumentError, match="keeps no more than timings"):
+        measured_rows(None, "eager")
+
+
+def test_timings_of_what_no_prediction_is_of_are_refused(folder, run):
+    words = ["calibrate", "--from-record", "--device", "cpu", "--partition", "1cores", "--runtime", "libtorch"]
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "timings under runtime 'libtorch' correct nothing" in err
+    assert "under one of eager, compiled, openvino, onnxruntime" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_left_out_is_one_line(folder, run):
+    graph, name = probes(1)[0]
+    record.add([timing(graph, name), timing(graph, "net.onnx")])
+    code, _, err = run("calibrate", "--device", DEVICE, "--from-record")
+    assert code == 0
+    assert err.startswith("latpred: warning: of net.onnx the record keeps no more than timings")
+    assert err.count("\n") == 1
 
 
 def test_an_empty_record_says_so(folder):

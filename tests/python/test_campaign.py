@@ -92,8 +92,9 @@ def test_rows_go_into_the_users_record_once(tmp_path, monkeypatch):
     go(campaign, tmp_path / "a.parquet")
     go(None, tmp_path / "a.parquet")
     found = latpred.history()
-    assert sorted(entry.name for entry in found) == ["work:1000"] * 2 + ["work:1001"] * 2
+    assert sorted(entry.name for entry in found) == ["work:1000", "work:1001"]
     table = pd.read_parquet(tmp_path / "a.parquet")
+    table = table[~table.protocol.str.endswith(", first run")]  # cold: no latency that anybody asks for
     assert sorted(entry.value for entry in found) == sorted(table.value.dropna())
     assert {(entry.runtime, entry.threads, entry.runtime_version) for entry in found} == {("tiny", 1, "tiny 1.0")}
     assert {entry.how for entry in found} == set(table.protocol)

@@ -3,15 +3,18 @@
 import dataclasses
 import itertools
 import json
+import math
 import sqlite3
 
 import pytest
-from latpred import InvalidArgumentError, LatpredError
+from latpred import InvalidArgumentError, LatpredError, history
+from latpred import record as local_record
 from latpred.campaign import health, noise, spec
 from latpred.campaign.health import Probe
 from latpred.campaign.journal import KEY, Journal, Lock, Record, Result, is_running
 from latpred.campaign.spec import Campaign, Item
 from latpred.campaign.table import family_of
+from latpred.campaign.to_record import add_to_record
 
 LISTED = ("fnn:4-2", "fnn:8-2", "fnn:16-2")
 
@@ -58,6 +61,10 @@ def test_a_shorter_campaign_is_the_beginning_of_a_longer_one(name):
         ({"recipes": LISTED, "threads": ("2",)}, "threads must be int, got '2'"),
         ({"recipes": LISTED, "runtimes": ()}, "runtimes is empty"),
         ({"recipes": LISTED, "quantities": ("latency",)}, "unknown quantity 'latency'"),
+        ({"recipes": LISTED, "item_timeout_s": -1.0}, "item_timeout_s must be at least 0, got -1.0"),
+        ({"recipes": LISTED, "item_timeout_s": math.nan}, "item_timeout_s must be a finite number, got nan"),
+        ({"recipes": LISTED, "item_timeout_s": math.inf}, "item_timeout_s must be a finite number, got inf"),
+        ({"recipes": LISTED, "health_threshold": math.nan}, "health_threshold must be a finite number, got nan"),
     ],
 )
 def test_what_is_no_campaign_is_refused(fields, message):
@@ -87,6 +94,7 @@ def test_files_say_the_same_as_arguments(tmp_path):
         ("a.json", '{"recipes": "nets.txt"}', "and '"),
         ("a.json", '{"recipes": ["fnn:4-2"], "batch": 1}', "unknown field 'batch'; did you mean 'batches'"),
         ("a.json", '{"count": 3}', "recipes is missing"),
+        ("a.json", '{"recipes": ["fnn:4-2"], "health_threshold": NaN}', "health_threshold must be a finite number"),
     ],
 )
 def test_what_no_file_of_a_campaign_says(tmp_path, name, text, message):
@@ -183,6 +191,41 @@ def test_one_process_writes(tmp_path):
         Lock(path)
     lock.release()
     assert not is_running(path)
+
+
+# The user's own record.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv(local_record.VARIABLE, "measurements")
+    return tmp_path / "latpred"
+
+
+def test_first_runs_and_unsteady_items_stay_out_of_the_record(journal, folder):
+    journal.add_machine("a machine", {"device": "cpu"})
+    warm, first = Result("latency_s", "khan", 1.0), Result("latency_s", "khan, first run", 9.0)
+    journal.add(Record(0, "a machine", 0.1, (warm, first)), item(0))
+    journal.add(record(1, 5.0), item(1))
+    journal.mark_unsteady([1], is_retimed=False)
+    add_to_record(journal)
+    assert [(entry.name, entry.value, entry.how) for entry in history()] == [("fnn:0-1", 1.0, "khan")]
+    journal.add(record(1, 2.0), item(1))  # measured again, steady now
+    add_to_record(journal)
+    assert [entry.value for entry in history()] == [2.0, 1.0]
+
+
+def test_what_could_not_be_recorded_is_recorded_the_next_time(journal, folder):
+    journal.add_machine("a machine", {"device": "cpu"})
+    journal.add(record(0), item(0))
+    folder.write_text("a file where the folder should be")
+    with pytest.warns(UserWarning, match="cannot be written"):
+        add_to_record(journal)
+    folder.unlink()
+    for _ in range(2):
+        add_to_record(journal)
+        assert [entry.name for entry in history()] == ["fnn:0-1"]
 
 
 # The noise floor.

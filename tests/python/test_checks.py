@@ -1,5 +1,7 @@
 """Arguments checked in one place, in the same words everywhere."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from latpred import checks
@@ -19,6 +21,18 @@ def test_other_counts_are_refused_with_what_was_given(value):
     with pytest.raises(InvalidArgumentError) as caught:
         checks.check_count("batch", value)
     assert str(caught.value) == f"batch must be an integer >= 1, got {value!r}"
+
+
+@pytest.mark.parametrize("value", ["m.parquet", Path("m.parquet")])
+def test_a_path_is_text_or_a_path(value):
+    assert checks.check_path("out", value, "the name of a file") == Path("m.parquet")
+
+
+@pytest.mark.parametrize("value", [3, None, b"m", [Path("m")]])
+def test_other_paths_are_refused_with_what_was_given(value):
+    with pytest.raises(InvalidArgumentError) as caught:
+        checks.check_path("out", value, "the name of a file")
+    assert str(caught.value) == f"out must be the name of a file, got {value!r}"
 
 
 def test_a_seed_starts_at_zero():

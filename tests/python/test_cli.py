@@ -80,6 +80,54 @@ def test_explain(run):
     assert "batch 16" in out
 
 
+def test_this_machine_whatever_its_processor_is_called(run, name_host):
+    name_host("somebody's")
+    code, out, err = run("explain", FILE, "--device", "cpu")
+    assert (code, err) == (0, "")
+    for words in ("on somebody's, batch 1", "Time by kind of kernel", "kernels and waits", "runtime onnxruntime"):
+        assert words in out
+    assert "MIG profiles" not in out
+    code, out, _ = run("predict", FILE, "--device", "cpu", "--partitions")
+    assert code == 0
+    assert "somebody's has no MIG" in out
+    code, out, err = run("predict", FILE, "--device", "cpu", "--partitions", "--json")
+    assert (json.loads(out)["partitions"], err) == ([], "")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("words", "kernels", "partitions"),
+    [
+        (["--predictor", "pmgns"], "answers for a whole call: it has no times of kernels", "no table of partitions"),
+        (
+            ["--device", "cpu", "--runtime", "openvino"],
+            "learnt kernels of its own: latpred fuse (in Python .optimized) shows them with their times",
+            "no MIG",
+        ),
+    ],
+    ids=["pmgns", "lilou"],
+)
+def test_tables_that_a_whole_call_does_not_have_are_said_in_a_sentence(run, words, kernels, partitions):
+    pytest.importorskip("torch")
+    code, out, err = run("predict", FILE, *words, "--kernels", "--partitions")
+    assert (code, err) == (0, "")
+    assert f"{kernels}; --predictor kernel_residual has" in " ".join(out.split())
+    assert partitions in out
+    assert "MIG profiles" not in out
+    code, out, err = run("explain", FILE, *words)
+    assert (code, err) == (0, "")
+    assert " ".join(out.split()).count(kernels) == 1
+    assert "Time by kind" not in out
+    assert "What would change" in out
+    code, out, err = run("predict", FILE, *words, "--kernels", "--partitions", "--json")
+    assert code == 0
+    assert json.loads(out)["kernels"] is None
+    assert json.loads(out)["partitions"] == (None if "pmgns" in words else [])
+    assert "latpred: note: predictor" in err
+    assert kernels in err
+    assert ("no table of partitions" in err) == ("pmgns" in words)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -62,6 +62,14 @@ def test_probes_are_listed_with_a_file_to_fill_in(run, tmp_path):
     assert len(json.loads(printed)) == 5
 
 
+def test_probes_for_this_machine(run, known_host):
+    """It is no row of the table of devices."""
+    code, printed, err = run("calibrate", "--probe", "3", "--device", "cpu")
+    assert (code, err) == (0, "")
+    assert "Networks whose timing tells most about cpu, one after another" in printed
+    assert len([line for line in printed.splitlines() if line.startswith("timm:")]) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -71,6 +79,7 @@ def test_probes_are_listed_with_a_file_to_fill_in(run, tmp_path):
         (["x.csv", "--device", "A100", "--run"], "add --probe"),
         (["--probe", "5", "x.csv"], "leave 'x.csv' out"),
         (["--probe", "--out", "x.json"], "--probe without --run makes none"),
+        (["--probe", "--run", "--device", "cpu"], "--run times calls on this machine's GPU, got --device cpu"),
     ],
 )
 def test_wrong_words_are_one_line(run, words, message):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
 import latpred
 import numpy as np
 import pytest
+from example_networks import views
 from latpred import InvalidArgumentError, _core
 from latpred.colocation import combination, fits
 from latpred.colocation.combination import Combination, Member
@@ -93,8 +95,54 @@ def test_processor_cores(pair):
     assert found.sharing == "cores"
     assert all(member.slow_down < 1.6 for member in found)
     assert all(member.slow_down > 1.8 for member in turns)
+    asked = latpred.colocate(pair, device="cpu", runtime="openvino")
+    assert [member.latency_ms for member in asked] == [member.latency_ms for member in found]
     named = latpred.colocate(pair, device="Xeon Gold 6240")
     assert named[0].provenance == {"alone": "modelled", "slow_down": "modelled"}
+
+
+@pytest.mark.parametrize(("machine", "factor"), [("another machine", 2.7), (None, 1.0)])
+def test_another_processor_makes_the_interval_as_wide_as_in_predict(pair, monkeypatch, machine, factor):
+    """Known speeds of that processor or not: the labels are of ours."""
+    learnt = fits.shipped()
+    core = dataclasses.replace(learnt.core, machine=machine or _core.host_facts().fingerprint)
+    monkeypatch.setattr(fits, "shipped", lambda: dataclasses.replace(learnt, core=core))
+    for device in ("cpu", *(["Xeon Gold 6240"] if machine else [])):
+        for member in latpred.colocate(pair, device=device, precision="fp32"):
+            low, high = member.latency_ms_interval
+            own = math.hypot(
+                core.log_error, math.log(factor), math.log(member.slow_down_interval[1] / member.slow_down)
+            )
+            assert math.log(high / low) / 2 == pytest.approx(own)
+
+
+def test_each_mig_slice_holds_its_own_network(pair, capsys):
+    """The convolutions at batch 8192 need 10 GB."""
+    from latpred.cli import main
+
+    large = pair[0].with_batch(8192)
+    fit = latpred.colocate(pair, device="A100", partition="1g.5gb")
+    assert ([member.memory_fits for member in fit], fit.memory_fits, fit.memory_notes) == ([True, True], True, [])
+    one = latpred.colocate([large, pair[1]], device="A100", partition="1g.5gb")
+    assert ([member.memory_fits for member in one], one.memory_fits) == ([False, True], False)
+    (note,) = one.memory_notes
+    assert f"{one[0].name}, batch 8192, needs " in note
+    assert "more than its slice 1g.5gb has" in note
+    assert latpred.colocate([large, pair[1]], device="A100", partition=["3g.20gb", "1g.5gb"]).memory_fits is True
+    words = ["colocate", CONVOLUTIONS, DENSE, "--batch", "8192", "8", "--partition", "1g.5gb"]
+    assert main(words) == 0
+    assert "batch 8192, needs" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["memory_fits"], [row["memory_fits"] for row in answer["members"]]) == (False, [False, True])
+
+
+def test_together_they_may_need_more_than_the_device_has(pair):
+    large = pair[0].with_batch(16384)  # 20 GB
+    alone = latpred.colocate([large, pair[1]], device="A100", sharing="mps")
+    assert (alone.memory_fits, alone[0].memory_fits, alone.memory_notes) == (True, None, [])
+    both = latpred.colocate([large] * 3, device="A100", sharing="mps")
+    assert (both.memory_fits, both.memory_notes) == (False, ["together they need more memory than the device has"])
 
 
 def test_result_as_table_and_words(pair):
@@ -131,11 +179,26 @@ def test_command_line(capsys):
         ({"slo_ms": -1}, "above 0"),
         ({"device": "cpu", "partition": "50%"}, "no partitions"),
         ({"device": "A1000"}, "A100"),
+        ({"device": "cpu", "runtime": "eager"}, "runtime 'eager': .* fitted on the kernels of 'openvino'; leave"),
+        ({"device": "cpu", "runtime": "nonsense"}, "runtime 'nonsense': .* give 'openvino'"),
+        ({"device": "Xeon Gold 6240", "runtime": "onnxruntime"}, "fitted on the kernels of 'openvino'"),
+        ({"device": "cpu", "precision": "bf16"}, "precision 'bf16': .* in fp32 alone; leave precision= out"),
+        ({"device": "Xeon Gold 6240", "precision": "fp99"}, "precision 'fp99': .* give 'fp32'"),
+        ({"partition": ["50%", "1g.5gb"]}, "'50%' is of mps and '1g.5gb' of mig, .* one way: give parts of one kind"),
+        ({"partition": ["1g.5gb", "32sm"]}, "'32sm' is of mps and '1g.5gb' of mig"),
+        ({"partition": [1, 2]}, "partition must be"),
     ],
 )
 def test_refuses_with_a_sentence(pair, arguments, words):
     with pytest.raises(InvalidArgumentError, match=words):
         latpred.colocate(pair, **{"device": "A100", **arguments})
+
+
+@pytest.mark.parametrize("device", ["A100", "cpu"])
+def test_refuses_a_network_that_takes_no_time(pair, device):
+    for alone_ms in (None, [1.0, 1.0]):
+        with pytest.raises(InvalidArgumentError, match=r"'graph' runs nothing \(views alone\): leave it out"):
+            latpred.colocate([views(), pair[0]], device=device, alone_ms=alone_ms)
 
 
 def test_refuses_a_single_network(pair):

@@ -53,6 +53,30 @@ def test_a_refused_change_says_why():
     assert "bf16" in refused.note
 
 
+def test_this_machine_is_explained_whatever_its_processor_is_called(name_host):
+    name_host("somebody's")
+    found = latpred.predict(graph=small_network(), device="cpu")
+    assert sum(row.share for row in explain.time_by_kind(found)) == pytest.approx(1, rel=1e-9)
+    rows = {row.change: row for row in explain.alternatives(found)}
+    assert rows["as asked"].latency_ms == found.latency_ms
+    assert rows["batch 2"].latency_ms == latpred.predict(graph=small_network(2), device="cpu").latency_ms
+    assert {"runtime onnxruntime", "runtime openvino"} <= set(rows)
+    assert "runtime tensorrt" not in rows
+
+
+@pytest.mark.torch
+def test_a_change_that_another_predictor_answers_names_it(known_host):
+    pytest.importorskip("torch")
+    eager, learnt = (latpred.predict(graph=small_network(), device="cpu", runtime=name) for name in (None, "openvino"))
+    (of_learnt,) = [row for row in explain.alternatives(eager) if row.change == "runtime openvino"]
+    assert of_learnt.latency_ms == pytest.approx(learnt.latency_ms)
+    assert of_learnt.note == "extrapolated, by lilou"
+    rows = {row.change: row for row in explain.alternatives(learnt)}
+    assert rows["as asked"].note == "extrapolated"
+    assert rows["runtime eager"].latency_ms == eager.latency_ms
+    assert rows["runtime eager"].note == "extrapolated, by kernel_residual"
+
+
 @pytest.fixture(scope="module")
 def timings():
     """Of two networks, half as long again as predicted."""

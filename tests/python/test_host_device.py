@@ -61,6 +61,9 @@ def test_the_default_answers_for_any_graph(folder, graph, never_measured):
     write(folder, described())
     p = latpred.predict(graph=graph, device="cpu")
     assert p.predictor == latpred.predictors()[0].name
+    assert latpred.predict(graph=graph, device="CPU").to_dict() == p.to_dict()
+    (of_many,) = latpred.predict_many([graph], devices="Cpu")
+    assert of_many.to_dict() == p.to_dict()
     assert p.device == _core.host_facts().model_name
     assert p.provenance["latency_ms"] == "extrapolated"
     assert latpred.predict(graph=graph, device="cpu", predictor="roofline").provenance["latency_ms"] == "modelled"

@@ -1,10 +1,13 @@
 """Keras networks, read from their config: every number equals what Keras itself counts."""
 
 import json
+import os
+import sys
+import types
 from pathlib import Path
 
 import pytest
-from latpred import ModelFileError, UnsupportedOperatorError, _core
+from latpred import InvalidArgumentError, ModelFileError, UnsupportedOperatorError, _core
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "keras"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -91,6 +94,58 @@ def test_layers_of_others_are_named():
         UnsupportedOperatorError, match=r"layer 'doubled' \(Doubled\): its class is none of Keras's own"
     ):
         read("refused_custom.keras")
+
+
+def keras_arguments(input, sizes=(None, None, 3)):
+    """What a Keras module with one input, of these sizes, is called with."""
+    pytest.importorskip("torch")
+    from latpred.frontends.keras import _arguments
+
+    image = types.SimpleNamespace(name="image", shape=(None, *sizes), dtype="float32")
+    found = _arguments(types.SimpleNamespace(inputs=[image]), "net.keras", input, 2)
+    return found.names, [(value.shape, value.dtype) for value in found.positional]
+
+
+def test_the_input_of_layers_of_others_is_as_asked():
+    expected = (("image",), [((2, 64, 48, 3), "float32")])
+    for asked in ("64,48,3", "64,48,3:float32", {"image": "64,48,3"}, {"image": (64, 48, 3)}):
+        assert keras_arguments(asked) == expected
+    assert keras_arguments(None, (64, 48, 3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"imgae": "64,64,3"}, r"unknown input 'imgae'; did you mean 'image'.*the only one of 'net\.keras'"),
+        ({"image": "64,64,3", "mask": "64,64"}, "unknown input 'mask'"),
+        ("64,64,3:int64", r"input 'image' of 'net\.keras' is of type float32, int64 is asked for: leave the type out"),
+        ({"image": "64,64,3:float16"}, "is of type float32, float16 is asked for"),
+        ("64,64", "does not match 'image'"),
+        (None, "are open: give input="),
+    ],
+)
+def test_another_input_of_layers_of_others_is_refused(asked, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        keras_arguments(asked)
+
+
+def test_the_backend_is_named_in_one_place(monkeypatch):
+    pytest.importorskip("torch")
+    from latpred.frontends.child import FRONTENDS
+    from latpred.frontends.keras import capture
+
+    def load_model(path, **_):
+        raise ValueError(f"backend {os.environ['KERAS_BACKEND']}")
+
+    saving = types.SimpleNamespace(load_model=load_model)
+    monkeypatch.setitem(sys.modules, "keras", types.SimpleNamespace(saving=saving))
+    for name, value in FRONTENDS["keras"].environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ModelFileError, match="backend torch"):
+        capture({"path": "net.keras", "input": None, "batch": 1})
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    with pytest.raises(ModelFileError, match="backend jax"):
+        capture({"path": "net.keras", "input": None, "batch": 1})
 
 
 @pytest.mark.parametrize("name", ["sequential.keras", "sequential.h5"])

@@ -43,6 +43,18 @@ def test_lilous_numbers_are_those_of_the_labels():
     assert [names[place] for place in features.operators] == ["conv", "relu", "add"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["net.onnx"], r"must be a latpred\.Graph, .* got str; a model file goes to load\(\)"),
+        ([small_graph(), 3], "set must be text, got 3"),
+    ],
+)
+def test_other_arguments_are_refused(arguments, words):
+    with pytest.raises(latpred.InvalidArgumentError, match=words):
+        latpred.features(*arguments)
+
+
 def test_unknown_sets_are_named():
     with pytest.raises(InvalidArgumentError, match="unknown feature set 'dipm'; did you mean 'dippm'"):
         latpred.features(small_graph(), set="dipm")

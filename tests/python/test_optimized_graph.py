@@ -129,6 +129,11 @@ def test_two_runtimes_differ_in_what_they_fuse():
     assert "fused otherwise" in repr(found)
 
 
+def test_something_else_beside_a_graph_is_refused():
+    with pytest.raises(InvalidArgumentError, match=r"diff\(\) takes another optimized graph, .* got int"):
+        by_rules(runtime="eager").diff(3)
+
+
 def test_two_devices_fuse_alike():
     fast, slow = by_rules(device="A100", runtime="tensorrt"), by_rules(device="T4", runtime="tensorrt")
     found = fast.diff(slow)
@@ -197,3 +202,11 @@ def test_files_are_named_by_their_endings(tmp_path):
     assert len((tmp_path / "net.csv").read_text().splitlines()) == 1 + len(found.kernels)
     with pytest.raises(InvalidArgumentError, match=r"'\.pdf'"):
         found.save(tmp_path / "net.pdf")
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path):
+    path = tmp_path / "nowhere" / "net.svg"
+    message = "cannot be written to '.*nowhere/net.svg': No such file or directory; name a file in a folder that exists"
+    with pytest.raises(InvalidArgumentError, match=message) as caught:
+        by_rules(runtime="tensorrt").save(path)
+    assert caught.value.path == str(path)

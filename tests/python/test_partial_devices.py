@@ -3,22 +3,12 @@
 import latpred
 import numpy as np
 import pytest
-from example_networks import small_network
-from latpred import _core, host_device, partial_devices
+from example_networks import small_network, views
+from latpred import _core, partial_devices
 from latpred.cli import main
 from latpred.errors import InvalidArgumentError
 
 LILOU = len(partial_devices.LILOU_COLUMNS)
-
-
-@pytest.fixture
-def known_host(monkeypatch):
-    """A machine of two cores whose rates are known."""
-    fingerprint = _core.host_facts().fingerprint
-    reads = ((1 << 15, 400e9, 800e9), (256 << 20, 40e9, 50e9))
-    speed = host_device.Speed(fingerprint, 2, "2026-01-31", 512e9, reads)
-    monkeypatch.setattr(host_device, "speed", lambda folder: speed)
-    return speed
 
 
 def test_a_share_of_a_gpu_changes_cores_and_multiprocessors_alone():
@@ -94,6 +84,20 @@ def test_a_core_beside_neighbours_gets_slower_with_their_grade(monkeypatch):
     assert factors[-1] < 1.2, "the measured range ends there"
 
 
+@pytest.mark.parametrize("device", ["A100", "cpu"])
+def test_views_take_no_time_on_any_part(device, known_host):
+    rows = partial_devices.latency_on_parts(views(), device)
+    assert len(rows) >= len(partial_devices.NEIGHBOUR_SHARES)
+    assert {(row.latency_ms, row.slow_down) for row in rows} == {(0, 1)}
+
+
+@pytest.mark.parametrize("device", ["A100", "cpu"])
+def test_a_part_of_all_parts_is_refused(device, known_host):
+    with pytest.raises(InvalidArgumentError, match=rf"partition='50%' cannot be said here: every part of '{device}'"):
+        partial_devices.latency_on_parts(small_network(), device, partition="50%")
+    assert partial_devices.latency_on_parts(small_network(), device, partition=None)
+
+
 def test_parts_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     from latpred import plots
@@ -109,6 +113,30 @@ def test_parts_are_drawn(tmp_path):
         assert main(["plot", what, str(path), "--out", str(tmp_path / f"{what}.png")]) == 0
         assert (tmp_path / f"{what}.png").stat().st_size > 5000
     assert main(["plot", "partitions", str(path), "--partition", "50%", "--out", str(tmp_path / "no.png")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("folder", "folder' has no ending that says the kind of picture: .png, .svg or .pdf"),
+        ("net", "net' has no ending"),
+        ("net.xyz", "Format 'xyz' is not supported"),
+        ("nowhere/net.png", "cannot be written to '"),
+        ("folder.png", "Is a directory; name a file"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_one_line(tmp_path, capsys, name, words):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.png").mkdir()
+    path = tmp_path / "net.onnx"
+    small_network().to_onnx(str(path))
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["plot", "roofline", str(path), "--out", str(tmp_path / name)]) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_network_is_fused_on_the_command_line(tmp_path, capsys):

@@ -1,6 +1,9 @@
+import dataclasses
+
 import latpred
 import pytest
-from example_networks import RESNET50, small_network
+from example_networks import RESNET50, small_network, views
+from latpred import host_device
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -30,11 +33,48 @@ def test_no_mark_is_above_the_roof(prediction):
     assert max(rates) <= highest
 
 
+def test_a_roofline_of_a_network_is_that_of_its_prediction(prediction):
+    expected = [c.get_offsets().tolist() for c in plots.roofline(prediction).axes[0].collections]
+    for network in (RESNET50, str(RESNET50), latpred.load(RESNET50)):
+        (axes,) = plots.roofline(network, batch=8, device="A100").axes
+        assert [collection.get_offsets().tolist() for collection in axes.collections] == expected
+    with pytest.raises(latpred.InvalidArgumentError, match="batch: a Prediction has been made already"):
+        plots.roofline(prediction, batch=8)
+    with pytest.raises(latpred.InvalidArgumentError, match="got int"):
+        plots.roofline(3)
+
+
 def test_a_network_without_kernels_has_an_empty_plot():
-    net = latpred.GraphBuilder()
-    net.output(net.apply("flatten", net.input("x", (4, 4)), axis=1))
-    (axes,) = latpred.predict(graph=net.build()).plot().axes
+    (axes,) = latpred.predict(graph=views()).plot().axes
     assert not axes.collections
+
+
+# A name that no table has, and that of a row with other rates.
+@pytest.mark.parametrize("processor", ["somebody's", "Xeon Gold 6240"])
+def test_roofs_of_this_machine_are_those_that_were_measured(processor, name_host, known_host, monkeypatch):
+    name_host(processor)
+    everywhere = tuple((size, 40e9, 50e9) for size, _, _ in known_host.reads)
+    monkeypatch.setattr(host_device, "speed", lambda folder: dataclasses.replace(known_host, reads=everywhere))
+    for partition, peak, bandwidth in ((None, 512e9, 50e9), ("1cores", 256e9, 40e9)):
+        found = latpred.predict(RESNET50, device="cpu", partition=partition)
+        (axes,) = found.plot().axes
+        slope, *levels = axes.lines
+        xs, ys = slope.get_data()
+        assert ys[0] / xs[0] == pytest.approx(bandwidth)
+        assert levels
+        assert [y for level in levels for y in level.get_ydata()] == pytest.approx([peak] * 2 * len(levels))
+        assert max(y for collection in axes.collections for _, y in collection.get_offsets()) <= peak
+        assert processor in axes.get_title(loc="left")
+
+
+def test_the_bandwidth_of_this_machine_is_that_of_the_bytes_of_a_call(name_host):
+    name_host("somebody's")
+    net = latpred.GraphBuilder()
+    x = net.input("x", (2,))
+    net.output(net.apply("gemm", [x, net.parameter((2, 2))], transB=1))
+    (axes,) = latpred.predict(graph=net.build(1), device="cpu").plot().axes
+    xs, ys = axes.lines[0].get_data()
+    assert ys[0] / xs[0] == pytest.approx(800e9), "32 bytes: what both cores read from the smallest cache"
 
 
 def test_batch_latency_shows_every_batch_and_device(tmp_path):

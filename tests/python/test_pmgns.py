@@ -73,6 +73,9 @@ def test_it_answers_all_four(small, graphs):
         low, high = found.intervals[name]
         assert np.log(high / low) == pytest.approx(2 * half_width)
     assert found.to_dict()["memory_mb"] == memory
+    assert found.is_of_whole_call
+    with pytest.raises(latpred.InvalidArgumentError, match="it has no times of kernels"):
+        _ = found.kernels
     assert "pmgns" not in repr(found)
     assert "modelled" in repr(found)
 

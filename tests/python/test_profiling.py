@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import latpred
 import pytest
@@ -207,6 +208,27 @@ def test_a_module():
     measured = latpred.profile(module, input="8", batch=4, protocol="khan")
     assert (measured.name, measured.runtime, measured.batch) == ("Sequential", "eager", 4)
     assert len(measured.measurement.samples) == 5
+
+
+def test_where_torch_has_no_cuda_the_default_stream_is_timed(monkeypatch):
+    class Asked(Exception):
+        """In the place of a clock."""
+
+    def current_stream(index):
+        raise AssertionError("Torch not compiled with CUDA enabled")  # as torch does
+
+    def clock(gpu, stream):
+        raise Asked(gpu, stream)
+
+    cuda = types.SimpleNamespace(is_available=lambda: False, current_stream=current_stream)
+    torch = types.SimpleNamespace(cuda=cuda, nn=types.SimpleNamespace(Module=()))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(_core, "cuda_unavailable_reason", lambda: "")
+    monkeypatch.setattr(_core, "Gpu", lambda index: f"GPU {index}")
+    monkeypatch.setattr(_core, "CudaClock", clock)
+    with pytest.raises(Asked) as asked:
+        latpred.profile(lambda: None, device="cuda:1")
+    assert asked.value.args == ("GPU 1", 0)
 
 
 def test_tables():

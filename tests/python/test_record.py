@@ -66,6 +66,34 @@ def test_a_filter_leaves_the_others_out(folder, graph):
         latpred.history(last=0)
 
 
+def test_a_device_is_found_by_every_name_that_it_has(folder):
+    for device in ("A100-SXM4-40GB", "cpu", "cuda:0", "my accelerator"):
+        record.add([Entry(MEASUREMENT, device, 1, device, "latency_s", 1e-3)])
+    for words, name in (
+        ("A100", "A100-SXM4-40GB"),
+        ("A100-SXM4-40GB",) * 2,
+        *((word,) * 2 for word in ("cpu", "cuda:0")),
+    ):
+        assert [entry.name for entry in latpred.history(device=words)] == [name]
+    assert [entry.name for entry in latpred.history(device="my accelerator")] == ["my accelerator"]
+    assert len(latpred.history(device="cuda:1")) == len(latpred.history(device="T4")) == 0
+    with pytest.raises(InvalidArgumentError, match="unknown device 'A1000'; did you mean 'A100'"):
+        latpred.history(device="A1000")
+
+
+def test_a_quantity_that_is_none_is_refused(folder):
+    """Also where there is no record yet."""
+    with pytest.raises(InvalidArgumentError, match=r"unknown quantity 'latency'; .*'latency_s'") as caught:
+        latpred.history(quantity="latency")
+    assert caught.value.valid == ("latency_s", "memory_bytes", "energy_j", "kernels_s")
+    assert len(latpred.history(quantity="energy_j")) == 0
+    record.add(
+        [Entry(MEASUREMENT, "net", 1, "cpu", "kernels_s", 0.0123), Entry(MEASUREMENT, "net", 1, "cpu", "mine", 1)]
+    )
+    assert "12.3 ms" in repr(latpred.history(quantity="kernels_s"))
+    assert len(latpred.history(quantity="mine")) == 1
+
+
 @pytest.mark.parametrize(("words", "kinds"), [("off", 0), ("measurements", 1), ("all", 2), ("", 1)])
 def test_the_variable_says_what_is_kept(folder, monkeypatch, words, kinds):
     monkeypatch.setenv(record.VARIABLE, words)
@@ -140,6 +168,37 @@ def test_a_record_of_another_version_is_left_alone(folder):
     connection.close()
     with pytest.raises(latpred.LatpredError, match="is of version 9, this latpred reads 1; move it away"):
         latpred.history()
+
+
+def test_a_damaged_record_is_told_with_its_path(folder, capsys):
+    record.path().parent.mkdir(parents=True)
+    record.path().write_bytes(b"no database at all" * 100)
+    message = r"the record '.*record\.sqlite' cannot be read: file is not a database; .*move a damaged one away"
+    with pytest.raises(latpred.LatpredError, match=message) as caught:
+        latpred.history()
+    assert caught.value.path == str(record.path())
+    assert main(["history"]) == 2
+    assert "file is not a database" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="cannot be written: file is not a database"):
+        assert record.add([measurement()]) == 0
+
+
+KILLED = """
+import os
+from latpred import record
+with record._opened():  # held open, so that nothing goes from the log beside the file into it
+    record.add([record.Entry(record.MEASUREMENT, "b", 1, "cpu", "latency_s", 1.0)])
+    os._exit(1)
+"""
+
+
+def test_who_reads_sees_what_a_killed_writer_left_and_cannot_write(folder):
+    assert record.add([measurement("a"), Entry(PREDICTION, "p", 1, "T4", "latency_s", 1e-3)]) == 1  # what is kept
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == 1
+    assert record.path().with_name("record.sqlite-wal").stat().st_size > 0
+    assert [entry.name for entry in latpred.history()] == ["b", "a"]
+    with pytest.raises(sqlite3.OperationalError, match="readonly"), record._opened(is_read_only=True) as connection:
+        connection.execute("DELETE FROM entries")
 
 
 def test_it_prints_as_a_table_and_converts(folder):

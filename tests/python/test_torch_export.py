@@ -194,6 +194,52 @@ def test_errors_in_forward_are_one_sentence():
     assert "\n" not in str(caught.value)
 
 
+class Failing(nn.Module):
+    """Whatever is given as `act` is called in forward."""
+
+    def __init__(self, act):
+        super().__init__()
+        self.act = act
+
+    def forward(self, x):
+        return self.act(x)
+
+
+def boom(x):
+    raise RuntimeError("boom")
+
+
+def checked(x):
+    assert x.shape[1] == 7, "wrong image"
+    return x
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "words"),
+    [
+        (boom, latpred.ModelFileError, "RuntimeError: boom"),
+        (lambda x: torch.from_numpy(x.numpy()), latpred.ModelFileError, r"RuntimeError: .*numpy\(\) is not supported"),
+        (lambda x: x.no_such_name, latpred.ModelFileError, "AttributeError: .*no_such_name"),
+        (checked, latpred.ShapeError, "AssertionError: wrong image"),
+        (lambda x: x.view(7, 7), latpred.ShapeError, r"RuntimeError: shape '\[7, 7\]' is invalid"),
+        (lambda x: x[:, 5], latpred.ShapeError, "IndexError: index 5 is out of bounds"),
+    ],
+)
+def test_only_errors_about_sizes_advise_on_sizes(act, error, words):
+    place = rf" \(.*test_torch_export\.py, line {act.__code__.co_firstlineno + (act in (boom, checked))}\); "
+    with pytest.raises(error, match=rf"forward of Failing fails on x tensor \[1, 4\]: {words}.*{place}") as caught:
+        latpred.load(model=Failing(act), input="4")
+    assert type(caught.value) is error
+    assert ("input=" in str(caught.value)) == (error is latpred.ShapeError)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.ao.quantization is deprecated.*", "ignore:torch.quantize_per_tensor.*")
+def test_quantised_modules_are_refused_with_what_to_hand_over():
+    module = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 4)), {nn.Linear})
+    with pytest.raises(latpred.ModelFileError, match="quantised modules are not read: hand over the module as it was"):
+        latpred.load(model=module, input="4")
+
+
 @pytest.mark.parametrize(
     ("module", "sizes", "words"),
     [
@@ -217,6 +263,10 @@ def test_input_is_checked_against_forward(module, sizes, words):
     [
         ({"model": "net.onnx"}, "the name of a file goes to path="),
         ({"model": nn.ReLU}, r"make one: model=ReLU\(\.\.\.\)"),
+        (
+            {"model": nn.ReLU().state_dict()},
+            "holds weights only, no graph: pass the module that they are of, as model=",
+        ),
         ({"model": 3}, "takes a TorchScript module, a torch.nn.Module"),
         ({"model": nn.ReLU(), "framework": "pytorch"}, "a live model"),
         ({"model": nn.ReLU(), "path": "net.onnx"}, "exactly one of path="),

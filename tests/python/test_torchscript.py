@@ -3,12 +3,13 @@
 import latpred
 import pytest
 import torch
-from latpred.frontends import child
+from latpred.frontends import child, torchscript
 from torch import nn
 from torch_networks import Convolutional, Recurrent
 
 # torch warns at every use that TorchScript is deprecated; here it is what is read.
-pytestmark = pytest.mark.filterwarnings("ignore:.*(torch.jit|TorchScript).*")
+# And at every size that a trace computes with.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(torch.jit|TorchScript).*", "ignore::torch.jit.TracerWarning")
 
 
 class Branching(nn.Module):
@@ -23,6 +24,47 @@ class Branching(nn.Module):
         if rate > 8000:
             return self.wide(x)
         return self.narrow(x)
+
+
+class Attending(nn.Module):
+    """Sizes taken from the input: a trace computes with them as tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.out = nn.Linear(8, 8)
+
+    def forward(self, x):
+        batch, tokens, width = x.shape
+        heads = [part.view(batch, tokens, 2, width // 2).transpose(1, 2) for part in self.qkv(x).split(width, dim=2)]
+        attended = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+        return self.out(attended.transpose(1, 2).reshape(batch, tokens, width))
+
+
+class Adding(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(4)
+
+
+class Nameless(nn.Module):
+    """No name of the first argument is prescribed."""
+
+    def forward(this, x):
+        return x.relu()
+
+
+class Failing(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 0:
+            raise RuntimeError("boom")
+        return x
+
+
+class Asking(nn.Module):
+    def forward(self, x):
+        if bool((x.sum() > 0).item()):
+            return x * 2
+        return x
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +109,62 @@ def test_branches_are_taken_by_plain_arguments(archives):
 def test_live_scripts_are_read_in_this_process():
     graph = latpred.load(model=torch.jit.script(Convolutional()), input="3,32,32")
     assert graph.macs == latpred.load(model=Convolutional(), input="3,32,32").macs
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes"),
+    [(Attending, (5, 8)), (Recurrent, (5, 6)), (Adding, (3, 4))],
+)
+def test_a_trace_equals_its_module(make, sizes, tmp_path):
+    module = make().eval()
+    path = tmp_path / "traced.pt"
+    torch.jit.save(torch.jit.trace(module, torch.zeros(2, *sizes)), path)
+    graph, live = latpred.load(path, input=sizes, batch=2), latpred.load(model=module, input=sizes, batch=2)
+    assert (graph.macs, graph.num_parameters) == (live.macs, live.num_parameters)
+    assert graph.outputs[0].shape == live.outputs[0].shape
+    products = ("linear", "scaled_dot_product_attention", "lstm", "gru", "add")
+    found, expected = ({name: g.operators.get(name) for name in products} for g in (graph, live))
+    assert found == expected
+    assert "div" not in graph.operators  # of sizes
+    assert "unknown" not in graph.operators
+
+
+def test_weights_take_memory_only_where_constants_need_it(tmp_path):
+    traced = torch.jit.trace(Attending().eval(), torch.zeros(2, 5, 8))
+    torch.jit.save(traced, tmp_path / "traced.pt")
+    torch.jit.save(torch.jit.script(Convolutional()), tmp_path / "scripted.pt")
+    are_meta = [
+        {parameter.is_meta for parameter in torchscript.read_archive(str(tmp_path / name)).parameters()}
+        for name in ("traced.pt", "scripted.pt")
+    ]
+    assert are_meta == [{False}, {True}]
+
+
+def test_the_first_argument_may_have_any_name():
+    assert latpred.load(model=torch.jit.script(Nameless()), input="4").operators == {"relu": 1}
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (
+            Failing,
+            latpred.ModelFileError,
+            r"forward of Failing fails on x tensor \[1, 9\]: RuntimeError: boom \(.*py, ",
+        ),
+        (Asking, latpred.ModelFileError, "Asking cannot be captured: .* depends on the content of its tensors"),
+        (
+            Adding,
+            latpred.ShapeError,
+            r"tensor \[1, 9\]: RuntimeError: .*broadcast.* \(.*test_torchscript.py, line \d+\);",
+        ),
+    ],
+)
+def test_what_failed_in_the_interpreter_is_said(make, error, words):
+    with pytest.raises(error, match=words) as caught:
+        latpred.load(model=torch.jit.script(make()), input="9")
+    assert ("check the sizes" in str(caught.value)) == (error is latpred.ShapeError)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

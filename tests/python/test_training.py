@@ -221,6 +221,12 @@ def test_arguments_are_checked(measured, tmp_path):
     ):
         with pytest.raises(InvalidArgumentError, match=match):
             latpred.train("cache_roofline", dataset=measured, out=out, **words)
+    with pytest.raises(InvalidArgumentError, match=r"dataset must be a Parquet file of measured nets .*, got 3"):
+        latpred.train("cache_roofline", dataset=3, out=out)
+    with pytest.raises(InvalidArgumentError, match="out must be the name of a checkpoint, got None"):
+        latpred.train("cache_roofline", dataset=measured, out=None)
+    with pytest.raises(InvalidArgumentError, match=r"predictor must be .* what train\(\) returned, got 3"):
+        latpred.evaluate(3, dataset=measured)
     with pytest.raises(InvalidArgumentError, match="in its part 'train', at least 30"):
         latpred.train("cache_roofline", dataset=by_law(20), out=out)
     found = latpred.train("cache_roofline", dataset=measured, out=out, progress=False)

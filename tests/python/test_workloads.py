@@ -4,9 +4,10 @@ import dataclasses
 import sys
 
 import pytest
+from example_networks import RESNET50
 from latpred import _core, workloads
 from latpred.errors import InvalidArgumentError, MissingDependencyError, ProfilerError
-from latpred.workloads import open_workload
+from latpred.workloads import RUNTIMES, open_workload
 
 SMALL, LARGE = "fnn:16-16", "fnn:1024-1024-1024"  # 256 and 2 million weights
 
@@ -33,6 +34,26 @@ def test_wrong_arguments_are_refused(changed, message):
         arguments["runtime"] = "onnxruntime"
     with pytest.raises(InvalidArgumentError, match=message.replace("(", r"\(")):
         open_workload(arguments.pop("source"), **arguments)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_files_that_no_runtime_runs_are_no_bad_recipes(runtime, tmp_path):
+    missing, exported = tmp_path / "net.onnx", tmp_path / "net.pt2"
+    exported.touch()
+    for path, words in ((missing, "there is no file"), (exported, "only .onnx files are run")):
+        for source in (path, str(path)):
+            with pytest.raises(InvalidArgumentError, match=words) as caught:
+                open_workload(source, runtime=runtime)
+            assert str(path) in str(caught.value)
+            assert caught.value.path == str(path)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("runtime", ["eager", "compiled", "libtorch"])
+def test_runtimes_without_files_name_those_that_run_them(runtime):
+    with pytest.raises(InvalidArgumentError, match=r"is an ONNX file: .* name runtime 'openvino' or 'onnxruntime'"):
+        open_workload(str(RESNET50), runtime=runtime)
 
 
 def test_rows_may_be_added(monkeypatch):
@@ -154,9 +175,14 @@ class TestModules:
     def test_integer_inputs_are_tokens_that_every_table_has(self):
         import torch
 
+        seen = []
         module = torch.nn.Sequential(torch.nn.Embedding(2, 4))
-        with open_workload(module, runtime="eager", input="16:int64") as workload:
+        module.register_forward_pre_hook(lambda _, arguments: seen.extend(arguments))
+        with open_workload(module, runtime="eager", batch=3, input="16:int64") as workload:
             workload.run_many(1)
+        (tokens,) = seen
+        assert tokens.dtype == torch.int64
+        assert tokens.tolist() == [[1] * 16] * 3
 
     def test_memory_of_a_fresh_process_holds_the_weights(self):
         with open_workload("fnn:2048-2048-2048", runtime="eager") as workload:

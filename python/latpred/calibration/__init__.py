@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.folders import config_folder
+from latpred.quantile import NORMAL_80
 from latpred.tables import Column, Table, number, number_column, text_column
+from latpred.writing import writing
 
 if TYPE_CHECKING:
     from latpred._core import CalibrationFactors
@@ -22,7 +24,6 @@ FORMAT = "latpred calibration"
 VERSION = 1
 SUFFIX = ".json"
 _FOLDER_VARIABLE = "LATPRED_CALIBRATIONS"
-_NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its standard deviation
 # A timing that counts less than this in the fit lies far from what the others say.
 _OUTLIER_WEIGHT = 0.3
 
@@ -152,7 +153,7 @@ class Calibration:
             ("level", f"{self.level}: {self.reason}"),
             ("error before", str(self.error_before)),
             ("error after", str(self.error_after or "unknown: it needs timings of two networks")),
-            ("80 % interval", f"x/{math.exp(_NORMAL_80 * self.log_sd):.2f}"),
+            ("80 % interval", f"x/{math.exp(NORMAL_80 * self.log_sd):.2f}"),
         ]
 
     @property
@@ -179,16 +180,12 @@ class Calibration:
         """Writes it to a file, or, without a path, under its name where predict(calibration=name) looks."""
         if path is None:
             check_name(self.name)
-            folder = folder_of_names()
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{self.name}{SUFFIX}"
+            path = folder_of_names() / f"{self.name}{SUFFIX}"
+            with writing(f"calibration '{self.name}'", path):
+                path.parent.mkdir(parents=True, exist_ok=True)
         target = Path(path)
-        try:
+        with writing(f"calibration '{self.name}'", target):
             target.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise InvalidArgumentError(
-                f"calibration '{self.name}' cannot be written to '{target}': {error.strerror}", path=str(target)
-            ) from error
         return target
 
 
@@ -352,7 +349,9 @@ def check_name(name: Any) -> str:
     """A name that can be a file's."""
     if isinstance(name, str) and name and not name.startswith(".") and all(c.isalnum() or c in "-_. " for c in name):
         return name
-    raise InvalidArgumentError(f"name of a calibration must be letters, digits, '-', '_' and '.', got {name!r}")
+    raise InvalidArgumentError(
+        f"name of a calibration must be letters, digits, spaces, '-', '_' and '.', no '.' first, got {name!r}"
+    )
 
 
 def find(calibration: Any) -> Calibration | None:

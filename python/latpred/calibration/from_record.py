@@ -12,11 +12,13 @@ from typing import Any
 from latpred import _core
 from latpred._core import Graph
 from latpred.calibration.rows import PROBE_PREFIX
+from latpred.campaign.spec import FIRST_RUN
 from latpred.datasets import recipe
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.host_device import NAME as HOST
 from latpred.host_device import host_device
 from latpred.record import MEASUREMENT, Entry, history
+from latpred.workloads import RUNTIMES
 
 _QUANTITY = "latency_s"
 _DEFAULT_RUNTIME = "eager"
@@ -33,7 +35,9 @@ def rows_from_record(
 
     networks: Graphs, files or recipes whose timings are meant; None: every network in the record that a recipe names.
     """
-    measured = list(history(kind=MEASUREMENT, quantity=_QUANTITY))
+    _check_runtime(runtime)
+    # Campaigns once wrote their first runs, which are cold, into the record too.
+    measured = [entry for entry in history(kind=MEASUREMENT, quantity=_QUANTITY) if not entry.how.endswith(FIRST_RUN)]
     fits = _condition(device, partition, runtime or _DEFAULT_RUNTIME, precision)
     entries = [entry for entry in measured if fits(entry)]
     if not entries:
@@ -44,6 +48,18 @@ def rows_from_record(
 
 
 # Which entries are meant.
+
+
+def _check_runtime(runtime: str | None) -> None:
+    """Refuses what is measured and not predicted: nothing could be corrected by it."""
+    predicted = [row.name for row in _core.runtimes()]
+    if runtime in RUNTIMES and runtime not in predicted:
+        both = [name for name in RUNTIMES if name in predicted]
+        raise InvalidArgumentError(
+            f"timings under runtime '{runtime}' correct nothing, since no prediction is of it: measure the same "
+            f"networks under one of {', '.join(both)}",
+            valid=both,
+        )
 
 
 def _condition(device: str, partition: str | None, runtime: str, precision: str | None) -> Callable[[Entry], bool]:

@@ -15,11 +15,11 @@ from latpred.calibration.fit import HOST, NUM_PARAMETERS, SCALE, Array, check_de
 from latpred.calibration.levels import choose, error_of, factor_of, kind_factors_of, log_sd_left
 from latpred.calibration.rows import Timing, read_timings
 from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.quantile import NORMAL_80
 
 if TYPE_CHECKING:
     from latpred._core import Graph, PredictRequest, Session
 
-_NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its standard deviation
 # Beyond this factor timings are of another unit, call or device: no host or cooling makes as much.
 _LARGEST_FACTOR = 20.0
 
@@ -44,10 +44,10 @@ def make(
     _check_units(timings, log_measured - log_before, answer.device)
     evidence = session.evidence(answer.predictor)
     is_known = answer.device in evidence.devices and not answer.partition
-    known_sd = evidence.terms.known_device / _NORMAL_80
+    known_sd = evidence.terms.known_device / NORMAL_80
     is_gpu = any(row.is_gpu for row in _core.devices() if row.name == answer.device)
     unknown_width = evidence.terms.unknown_device if is_gpu or not evidence.terms.cpu else evidence.terms.cpu
-    own_sd = known_sd if is_known else unknown_width / _NORMAL_80
+    own_sd = known_sd if is_known else unknown_width / NORMAL_80
     choice = choose(design, log_measured, [_network_of(graph) for graph in graphs], own_sd)
     after = choice.log_left_out
     return Calibration(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from latpred import _core
+from latpred import _core, loading
 from latpred._core import Graph
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.optional import need
@@ -136,13 +136,27 @@ def _one_of(row: dict[str, Any], names: Iterable[str]) -> str:
     raise InvalidArgumentError(f"needs exactly one of {', '.join(names)}, got {' and '.join(given) or 'none'}")
 
 
-def _positive(name: str, value: Any) -> float:
+def _number(value: Any) -> float:
+    """nan where it is no finite number."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not (math.isfinite(number) and number > 0) or isinstance(value, bool):
+    return number if math.isfinite(number) else math.nan
+
+
+def _positive(name: str, value: Any) -> float:
+    number = _number(value)
+    if not number > 0:
         raise InvalidArgumentError(f"{name} must be a positive number, got {value!r}")
+    return number
+
+
+def _spread(value: Any) -> float:
+    """Equal timings have none."""
+    number = _number(value)
+    if not number >= 0:
+        raise InvalidArgumentError(f"spread must be a number >= 0, got {value!r}")
     return number
 
 
@@ -160,7 +174,7 @@ def _timing(row: Any, load: _Loader) -> Timing:
             raise InvalidArgumentError(_core.unknown_name_message("column", str(key), list(_KEYS)))
     kind, unit = _one_of(row, _NETWORK_KEYS), _one_of(row, _SECONDS_PER_UNIT)
     seconds = _positive(unit, row[unit]) * _SECONDS_PER_UNIT[unit]
-    spread = None if "spread" not in row else _positive("spread", row["spread"])
+    spread = None if "spread" not in row else _spread(row["spread"])
     batch = None if "batch" not in row else _batch(row["batch"])
     if batch is None and kind != "graph":
         raise InvalidArgumentError(f"batch is missing: how many items the call of {row[kind]!r} had")
@@ -181,11 +195,9 @@ class _Loader:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._known: dict[Any, Graph] = {}
+        self._known: dict[Any, loading.Opened] = {}
 
     def __call__(self, kind: str, network: Any, batch: int | None, input: Any) -> Graph:
-        from latpred import api
-
         if kind == "graph":
             if not isinstance(network, Graph):
                 raise InvalidArgumentError(f"graph must be a latpred.Graph, got {type(network).__name__}")
@@ -194,7 +206,7 @@ class _Loader:
             return network if batch in (None, network.batch) else network.with_batch(batch)
         assert batch is not None
         if kind == "model":
-            return api.load(model=network, batch=batch, input=input)
+            return loading.load_model(network, batch, input)
         if isinstance(network, str) and network.startswith(PROBE_PREFIX):
             from latpred.calibration.probes import probe_graph
 
@@ -204,9 +216,8 @@ class _Loader:
         path = Path(network) if self._folder is None else self._folder / network
         key = (path, repr(input))
         if key not in self._known:
-            self._known[key] = api.load(path, batch=batch, input=input)
-        first = self._known[key]
-        return first if first.batch == batch else api.load(path, batch=batch, input=input)
+            self._known[key] = loading.Opened(path, None, input, allow_pickle=False)
+        return self._known[key].at(batch)
 
 
 def _merged(timings: list[Timing]) -> list[Timing]:

@@ -29,8 +29,6 @@ class Event:
 class Pool(Protocol):
     """Workers answer in the order of their requests."""
 
-    is_one_machine: bool
-
     def start(self, worker: str) -> None: ...
 
     def send(self, worker: str, request: Mapping[str, Any]) -> None: ...
@@ -45,8 +43,6 @@ class Pool(Protocol):
 
 class LocalPool:
     """A process on its own cores for each worker."""
-
-    is_one_machine = True
 
     def __init__(self, settings: Mapping[str, Any], workers: Sequence[str], threads: int) -> None:
         self._settings = settings

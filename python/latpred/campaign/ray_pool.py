@@ -14,8 +14,6 @@ from latpred.optional import need
 class RayPool:
     """An actor for each worker, wherever the cluster has the cores. Every one says which machine it is on."""
 
-    is_one_machine = False
-
     def __init__(self, settings: Mapping[str, Any], threads: int, address: str) -> None:
         """address: as ray.init takes it: "auto", "local" for one that is started here, or a head's address."""
         self._ray = need("ray", "ray", "a campaign on a cluster")

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,8 @@ def _check_field(name: str, value: Any) -> None:
         if not isinstance(part, kinds) or isinstance(part, bool):
             expected = " or ".join("nothing" if kind is type(None) else kind.__name__ for kind in kinds)
             raise InvalidArgumentError(f"{name} must be {expected}, got {part!r}")
+        if isinstance(part, float) and not math.isfinite(part):  # TOML and Python's JSON have nan and inf
+            raise InvalidArgumentError(f"{name} must be a finite number, got {part!r}")
         if smallest is not None and isinstance(part, (int, float)) and part < smallest:
             raise InvalidArgumentError(f"{name} must be at least {smallest:g}, got {part!r}")
     if is_list and len(set(parts)) != len(parts):

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from latpred import _core, record
 from latpred.campaign.journal import Journal
+from latpred.campaign.spec import FIRST_RUN
 from latpred.datasets.recipe import build, parse
 from latpred.errors import LatpredError
 
@@ -13,7 +14,8 @@ _UNTIL = "recorded until"  # a fact of the journal
 
 
 def add_to_record(journal: Journal) -> None:
-    """The rows since the last time."""
+    """The rows since the last time, but for first runs and those of a machine that was not steady: an entry cannot say
+    that it is one of these, and who looks the latency of a network up wants neither."""
     if record.MEASUREMENT not in record.kept():
         return
     since = journal.fact(_UNTIL) or 0.0
@@ -39,9 +41,9 @@ def add_to_record(journal: Journal) -> None:
         )
         for row in journal.rows()
         if row["value"] is not None and row["measured_at"] > since
+        if row["is_steady"] and not row["protocol"].endswith(FIRST_RUN)
     ]
-    if entries:
-        record.add(entries)
+    if record.add(entries):  # what could not be written is tried again the next time
         journal.set_fact(_UNTIL, max(entry.recorded_at for entry in entries))
 
 

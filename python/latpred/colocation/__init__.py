@@ -38,7 +38,11 @@ def colocate(
     slo_ms: the latency that each should keep to, one for all or a list with None for those without.
     alone_ms: latencies that you measured without neighbours, in the place of predicted ones; None where there is none.
     batch: one for all or a list; None: its own for a Graph, else 1.
-    input, runtime, precision, allow_pickle: as in predict().
+    runtime: as in predict(); on a processor "openvino" alone (None: it): the latency on one core is of its kernels.
+    precision: as in predict(); on a processor "default" or "fp32", which it was fitted in.
+    input, allow_pickle: as in predict().
+
+    A network of views alone, which takes no time, is refused.
     """
     from latpred.colocation.predict import answer
 

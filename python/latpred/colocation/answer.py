@@ -23,7 +23,8 @@ class CoLocatedMember:
     latency_ms: float
     latency_ms_interval: Pair
     slo_ms: float | None
-    memory_mb: float | None
+    memory_mb: float | None  # the upper end of its interval; None: not known
+    memory_fits: bool | None  # in its MIG slice; None: memory is shared, or not known
     provenance: Mapping[str, str]  # of "alone" and of "slow_down": how each was obtained
     coverage: tuple[str, ...]  # one sentence for each thing outside what was measured
 
@@ -51,6 +52,7 @@ COLUMNS: list[Column[CoLocatedMember]] = [
     number_column("slo_ms", "objective ms"),
     Column("meets_slo", lambda row: row.meets_slo, "meets it", _yes_or_no, is_left=True),
     number_column("memory_mb", is_shown=False),
+    Column("memory_fits", lambda row: row.memory_fits, is_shown=False),
     Column("how", lambda row: row.provenance["slow_down"], "how", is_left=True),
     Column("how_alone", lambda row: row.provenance["alone"], is_shown=False),
     Column("coverage", lambda row: list(row.coverage), is_shown=False),
@@ -67,10 +69,23 @@ class CoLocation(Table[CoLocatedMember]):
         super().__init__(members, COLUMNS, self.title, what="network")
         self.device = device
         self.sharing = sharing  # a name in sharing_modes()
-        self.memory_fits = memory_fits  # all of them on the device at the same time; None: not known, or each its slice
+        self.memory_fits = memory_fits  # all at the same time, each in its slice where there are any; None: not known
 
     @property
     def meets_slo(self) -> bool | None:
         """Whether all members with an objective keep to it; None: none has one."""
         found = [member.meets_slo for member in self if member.meets_slo is not None]
         return all(found) if found else None
+
+    @property
+    def memory_notes(self) -> list[str]:
+        """What does not fit, in sentences; empty where everything does or where it is not known."""
+        too_large = [member for member in self if member.memory_fits is False]
+        if self.memory_fits is False and not too_large:
+            return ["together they need more memory than the device has"]
+        return [
+            f"{member.name}, batch {member.batch}, needs {number(member.memory_mb)} MB: more than its slice "
+            f"{member.partition} has"
+            for member in too_large
+            if member.memory_mb is not None
+        ]

@@ -18,15 +18,16 @@ from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST
+from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
 from latpred.inputs import Inputs
 from latpred.request import make_request
 
 _MS = 1e3
 _MEGABYTE = 1e6
+_CORE_RUNTIME = "openvino"  # whose kernels the model of a core was fitted on
+_CORE_PRECISIONS = ("default", "fp32")  # the same arithmetic there, which it was fitted on
 CORES, TIME_SLICING, MPS, MIG = "cores", "time_slicing", "mps", "mig"
-# How far the latency of a network on another processor's core may be from what was fitted on ours: as far as between
-# two families of networks there, twice.
-_OTHER_PROCESSOR = 2.0
+_ENDS_OF_SHARES = ("%", "sm")  # of parts that MPS gives
 
 
 def answer(
@@ -59,6 +60,8 @@ def answer(
     if row is not None and way == MIG:
         _check_parts(row, partitions)
     if kind == CPU:
+        _check_core_runtime(runtime)
+        _check_core_precision(precision)
         members = [_on_core(graph, row, value, precision) for graph, value in zip(graphs, known, strict=True)]
     else:
         members = [
@@ -69,8 +72,10 @@ def answer(
     fit = learnt.fit(way, kind)
     name = HOST if row is None else row.name
     how, notes = _provenance(fit, name, learnt.core)
-    answers = [_answer(members, index, fit, objectives[index], how, notes) for index in range(count)]
-    return CoLocation(answers, device=name, sharing=way, memory_fits=_memory_fits(members, row) if way != MIG else None)
+    held = [_slice_holds(member, row) if way == MIG else None for member in members]
+    answers = [_answer(members, index, fit, objectives[index], how, notes, held[index]) for index in range(count)]
+    memory_fits = _all_fit(held) if way == MIG else _device_holds(members, row)
+    return CoLocation(answers, device=name, sharing=way, memory_fits=memory_fits)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +123,16 @@ def _sharing(sharing: str | None, partitions: Sequence[str | None], kind: str) -
     given = [part for part in partitions if part is not None]
     if kind == CPU and given:
         raise InvalidArgumentError("a processor has no partitions: leave partition= out")
-    implied = None if not given else MPS if given[0].endswith(("%", "sm")) else MIG
+    first_of: dict[str, str] = {}  # way of sharing -> the first part that it gives
+    for part in given:
+        check_text("partition", part)
+        first_of.setdefault(MPS if part.endswith(_ENDS_OF_SHARES) else MIG, part)
+    if len(first_of) > 1:
+        raise InvalidArgumentError(
+            f"partition '{first_of[MPS]}' is of {MPS} and '{first_of[MIG]}' of {MIG}, and a device is shared in one "
+            "way: give parts of one kind"
+        )
+    implied = next(iter(first_of), None)
     way = sharing or implied or (TIME_SLICING if kind == GPU else CORES)
     fits.term_names(way)
     valid = [mode.name for mode in _core.sharing_modes() if (mode.on_gpus if kind == GPU else mode.on_cpus)]
@@ -144,6 +158,32 @@ def _check_parts(device: _core.Device, partitions: Sequence[str | None]) -> None
             )
 
 
+def _check_core_runtime(runtime: str | None) -> None:
+    """Refuses what the model of a core was not fitted on; colocate() has no other for a processor."""
+    if runtime not in (None, _CORE_RUNTIME):
+        raise InvalidArgumentError(
+            f"runtime {runtime!r}: latencies on a core of a processor were fitted on the kernels of '{_CORE_RUNTIME}'; "
+            f"leave runtime= out, or give '{_CORE_RUNTIME}'",
+            valid=[_CORE_RUNTIME],
+        )
+
+
+def _check_core_precision(precision: str) -> None:
+    """Refuses other arithmetic than the model of a core was fitted on: its answer would be that of fp32."""
+    if precision not in _CORE_PRECISIONS:
+        raise InvalidArgumentError(
+            f"precision {precision!r}: latencies on a core of a processor were fitted in fp32 alone; leave precision= "
+            "out, or give 'fp32'",
+            valid=list(_CORE_PRECISIONS),
+        )
+
+
+def _check_runs(graph: Graph, latency_s: float) -> None:
+    """Refuses a network that takes no time: nothing slows it down, and it slows down nothing."""
+    if not latency_s > 0:
+        raise InvalidArgumentError(f"'{graph_name(graph)}' runs nothing (views alone): leave it out")
+
+
 def _on_gpu(
     graph: Graph, device: str, part: str | None, runtime: str | None, precision: str, known_ms: float | None
 ) -> _Alone:
@@ -161,6 +201,7 @@ def _on_gpu(
     found = api.session().predict(graph, request)
     low, high = found.latency_interval_s
     latency_s = found.latency_s if known_ms is None else known_ms / _MS
+    _check_runs(graph, found.latency_s)
     busy_share = max(0.0, 1 - found.host_wait_s / found.latency_s)
     profile = _core.resource_profile(
         _core.fuse(graph, found.runtime, precision), _core.device(device), part or "", latency_s, busy_share * latency_s
@@ -182,16 +223,19 @@ def _on_core(graph: Graph, row: _core.Device | None, known_ms: float | None, pre
     if row is not None:
         core = _other_core(core, row)
         notes = (f"latencies on one core were fitted on {core.machine}, not on {row.name}",)
-    kernels = _core.fuse(graph, "openvino", precision)
-    latency_s = core.latency_s(kernels) if known_ms is None else known_ms / _MS
+    kernels = _core.fuse(graph, _CORE_RUNTIME, precision)
+    fitted_s = core.latency_s(kernels)
+    _check_runs(graph, fitted_s)
+    latency_s = fitted_s if known_ms is None else known_ms / _MS
     here = row is None and core.machine == _core.host_facts().fingerprint
     if row is None and not here and known_ms is None:
         notes = (f"latencies on one core were fitted on {core.machine}, this is another machine",)
+    log_error = core.log_error if here else math.hypot(core.log_error, OTHER_DEVICE_HALF_WIDTH)
     return _Alone(
         graph,
         None,
         core.profile(kernels, latency_s),
-        0.0 if known_ms is not None else core.log_error * (1 if here else _OTHER_PROCESSOR),
+        log_error if known_ms is None else 0.0,
         "measured" if known_ms is not None else "fitted" if here else "modelled",
         notes if known_ms is None else (),
         None,
@@ -231,6 +275,7 @@ def _answer(
     slo_ms: float | None,
     how: str,
     notes: tuple[str, ...],
+    memory_fits: bool | None,
 ) -> CoLocatedMember:
     own = members[index]
     terms = _core.interference(fit.sharing, [member.profile for member in members], index)
@@ -251,14 +296,26 @@ def _answer(
         latency_ms_interval=(latency_ms * math.exp(-both), latency_ms * math.exp(both)),
         slo_ms=slo_ms,
         memory_mb=None if own.memory_bytes is None else own.memory_bytes / _MEGABYTE,
+        memory_fits=memory_fits,
         provenance={"alone": own.provenance, "slow_down": how},
         coverage=(*own.coverage, *notes),
     )
 
 
-def _memory_fits(members: Sequence[_Alone], row: _core.Device | None) -> bool | None:
-    """By the upper ends of the memory intervals."""
+def _device_holds(members: Sequence[_Alone], row: _core.Device | None) -> bool | None:
+    """All of them together, by the upper ends of the memory intervals."""
     needed = [member.memory_bytes for member in members]
     if row is None or any(value is None for value in needed):
         return None
     return sum(value for value in needed if value is not None) <= row.memory_bytes
+
+
+def _slice_holds(member: _Alone, row: _core.Device | None) -> bool | None:
+    """Each slice has memory of its own."""
+    if row is None or member.memory_bytes is None:
+        return None
+    return member.memory_bytes <= _core.partition(row.name, member.partition or "").memory_bytes
+
+
+def _all_fit(held: Sequence[bool | None]) -> bool | None:
+    return None if None in held else all(held)

@@ -105,7 +105,11 @@ def run(frontend: str, request: Mapping[str, Any], *, timeout_s: float = DEFAULT
 def first_line(error: BaseException) -> str:
     """What an error of a framework says, as one line that fits into a message of ours."""
     lines = [line.strip() for line in str(error).splitlines()]
-    line = next((line for line in lines if line), type(error).__name__)
+    return clipped(next((line for line in lines if line), type(error).__name__))
+
+
+def clipped(line: str) -> str:
+    """As much of a line of others as fits into a message of ours."""
     return line if len(line) <= child_process.MAX_QUOTED else line[: child_process.MAX_QUOTED - 3] + "..."
 
 

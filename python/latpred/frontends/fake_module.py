@@ -70,7 +70,7 @@ def faked(module: Any, mode: Any) -> Iterator[dict[int, Any]]:
                 tensors = part.__dict__[group]
                 for name, tensor in tensors.items():
                     if tensor is not None:
-                        tensors[name] = _fake(tensor, mode, fakes)
+                        tensors[name] = fake(tensor, mode, fakes)
         for part in modules:
             part.__dict__["training"] = False
             for name, value in list(vars(part).items()):
@@ -95,7 +95,7 @@ def _containers(part: Any) -> list[tuple[Any, Any]]:
     return [(container, container.copy()) for container in containers]
 
 
-def _fake(tensor: Any, mode: Any, fakes: dict[int, Any]) -> Any:
+def fake(tensor: Any, mode: Any, fakes: dict[int, Any]) -> Any:
     """One fake for each tensor, so that what was tied stays tied."""
     if isinstance(tensor, FakeTensor) and tensor.fake_mode is mode:
         return tensor
@@ -116,7 +116,7 @@ def _fake(tensor: Any, mode: Any, fakes: dict[int, Any]) -> Any:
 def _fake_attribute(value: Any, mode: Any, fakes: dict[int, Any]) -> Any:
     """Weights under a second name (the lists of recurrent layers), and tensors of modules built on meta."""
     if isinstance(value, torch.Tensor):
-        return _fake(value, mode, fakes) if id(value) in fakes or value.device.type == "meta" else value
+        return fake(value, mode, fakes) if id(value) in fakes or value.device.type == "meta" else value
     if type(value) in (list, tuple) and any(isinstance(item, torch.Tensor) for item in value):
         return type(value)(_fake_attribute(item, mode, fakes) for item in value)
     return value

@@ -5,14 +5,15 @@ safe_mode stays on: what a file says is code is not run. Classes must be registe
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
 
+from latpred._core import unknown_name_message
 from latpred.errors import InvalidArgumentError, ModelFileError
 from latpred.frontends import torch_export
 from latpred.frontends.arguments import CallArguments, TensorInput
+from latpred.frontends.capture_error import capture_error
 from latpred.frontends.child import Reply
 from latpred.frontends.fake_module import quiet
 from latpred.inputs import parse_inputs
@@ -23,9 +24,7 @@ _UNSAFE_WORDS = ("safe_mode", "Lambda", "lambda")
 
 
 def capture(request: dict[str, Any]) -> Reply:
-    """What the child process runs: request has path, batch and input."""
-    # The backend is fixed when Keras is imported.
-    os.environ["KERAS_BACKEND"] = "torch"
+    """What the child process runs, whose environment names Keras's backend: request has path, batch and input."""
     path = request["path"]
     with quiet():
         import keras
@@ -43,7 +42,7 @@ def capture(request: dict[str, Any]) -> Reply:
             with torch.no_grad():
                 program = torch.export.export(module.eval(), examples, strict=False)
         except Exception as error:
-            raise torch_export.capture_error(error, module, arguments) from error
+            raise capture_error(error, module, arguments) from error
         return torch_export.from_exported_program(program).reply()
 
 
@@ -54,17 +53,27 @@ def _arguments(module: Any, path: str, input: Any, batch: int) -> CallArguments:
         raise ModelFileError(
             f"'{path}' has {len(tensors)} inputs; a network with classes of others is read with one only", path=path
         )
+    name, dtype, sizes = str(tensors[0].name), str(tensors[0].dtype), list(tensors[0].shape[1:])
     only, by_name = parse_inputs(input)
-    sizes = list(tensors[0].shape[1:])
-    given = only if only is not None else by_name.get(tensors[0].name)
+    for other in by_name:
+        if other != name:
+            raise InvalidArgumentError(
+                f"{unknown_name_message('input', other, [name])}; it is the only one of '{path}'", valid=[name]
+            )
+    given = only if only is not None else by_name.get(name)
     if given is not None:
-        asked = given[0]
+        asked, asked_dtype = given
         if len(asked) != len(sizes) or any(size not in (None, new) for size, new in zip(sizes, asked, strict=True)):
-            raise InvalidArgumentError(f"input {asked} does not match {tensors[0].name!r} {sizes} in '{path}'")
+            raise InvalidArgumentError(f"input {asked} does not match {name!r} {sizes} in '{path}'")
+        if asked_dtype not in (None, dtype):
+            raise InvalidArgumentError(
+                f"input {name!r} of '{path}' is of type {dtype}, {asked_dtype} is asked for: leave the type out",
+                valid=[dtype],
+            )
         sizes = list(asked)
     if None in sizes:
-        raise InvalidArgumentError(f"the sizes of input {tensors[0].name!r} {sizes} in '{path}' are open: give input=")
-    return CallArguments((TensorInput((batch, *sizes), str(tensors[0].dtype)),), {}, (str(tensors[0].name),))
+        raise InvalidArgumentError(f"the sizes of input {name!r} {sizes} in '{path}' are open: give input=")
+    return CallArguments((TensorInput((batch, *sizes), dtype),), {}, (name,))
 
 
 def _refusal(path: str, message: str) -> str:

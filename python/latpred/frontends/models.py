@@ -57,6 +57,8 @@ def _advice(model: Any) -> str:
         return "a Graph goes to graph="
     if isinstance(model, type):
         return f"make one: model={model.__name__}(...)"
+    if isinstance(model, Mapping):
+        return "a state dict holds weights only, no graph: pass the module that they are of, as model=net"
     return "save it as a file that latpred reads and give path=, or build it with latpred.GraphBuilder and give graph="
 
 

@@ -53,9 +53,9 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
 
 
 @contextlib.contextmanager
-def recording(document: AtenDocument) -> Iterator[None]:
-    """Inside, operator calls go into `document`, told as torch.export tells them."""
-    with _as_in_export(), enable_python_dispatcher(), Recorder(document):
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Inside, operator calls go into the recorder's document, told as torch.export tells them."""
+    with _as_in_export(), enable_python_dispatcher(), recorder:
         yield
 
 
@@ -101,7 +101,7 @@ def _record(module: Any, arguments: CallArguments) -> Captured:
             if isinstance(value, torch.Tensor):
                 document.add_user_input(name, value)
         _add_weights(document, module)
-        with mode, recording(document), _marked(document, fast_norms(module)):
+        with mode, recording(Recorder(document)), _marked(document, fast_norms(module)):
             results = module(*positional, **keyword)
         leaves = [leaf for leaf in pytree.tree_leaves(results) if leaf is not None]
         return Captured(document.finish(leaves), keys, type(module).__name__)

@@ -6,7 +6,6 @@ those that eager PyTorch runs. No weight is copied and the module is afterwards 
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -15,16 +14,13 @@ from inspect import Parameter
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils import _pytree as pytree
 
-from latpred.errors import LatpredError, ModelFileError, ShapeError
+from latpred.errors import LatpredError
 from latpred.frontends.arguments import CallArguments, TensorInput, bind
-from latpred.frontends.child import Reply, first_line
+from latpred.frontends.capture_error import capture_error, content_error
+from latpred.frontends.child import Reply
 from latpred.frontends.fake_module import fake_mode, fast_norms, identity_key, inference, unwrapped, weight_keys
-
-# Words in torch's messages for control flow or sizes that depend on what is in a tensor.
-_DATA_DEPENDENT_WORDS = ("data-dependent", "data dependent", "unbacked", "_local_scalar_dense")
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ def _check_sizes(program: Any, module: Any) -> None:
             sizes = value.shape if isinstance(value, torch.Tensor) else [value]
             if any(isinstance(size, torch.SymInt) for size in sizes):
                 lines = [line.strip() for line in node.meta.get("stack_trace", "").splitlines() if line.strip()]
-                raise _content_error(module, f"the result of {node.target}" + (f" in {lines[-1]!r}" if lines else ""))
+                raise content_error(module, f"the result of {node.target}" + (f" in {lines[-1]!r}" if lines else ""))
 
 
 def from_exported_program(program: Any) -> Captured:
@@ -119,12 +115,10 @@ def document(program: Any) -> bytes:
     return json.dumps(fields, cls=serialize.EnumEncoder, allow_nan=False).encode()
 
 
-def fake_arguments(module: Any, arguments: CallArguments, mode: Any = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Tensors of `mode` where the module's weights lie (meta without a mode); floats have the type of its weights
-    unless told.
-    """
+def fake_arguments(module: Any, arguments: CallArguments, mode: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Tensors of `mode` where the module's weights lie; floats have the type of its weights unless told."""
     weights = [*module.parameters(), *module.buffers()]
-    device = next((weight.device for weight in weights), torch.device("meta" if mode is None else "cpu"))
+    device = next((weight.device for weight in weights), torch.device("cpu"))
     floating = next((weight.dtype for weight in weights if weight.is_floating_point()), torch.float32)
 
     def tensor(value: Any) -> Any:
@@ -133,24 +127,5 @@ def fake_arguments(module: Any, arguments: CallArguments, mode: Any = None) -> t
         dtype = floating if value.dtype is None else getattr(torch, value.dtype)
         return torch.empty(value.shape, dtype=dtype, device=device)
 
-    with mode or contextlib.nullcontext():
+    with mode:
         return tuple(map(tensor, arguments.positional)), {k: tensor(v) for k, v in arguments.keyword.items()}
-
-
-def capture_error(error: Exception, module: Any, arguments: CallArguments) -> LatpredError:
-    """What went wrong in forward, in one sentence with torch's first line."""
-    name, line = type(module).__name__, first_line(error)
-    kinds = (DataDependentOutputException, DynamicOutputShapeException)
-    if isinstance(error, kinds) or any(word in str(error).lower() for word in _DATA_DEPENDENT_WORDS):
-        return _content_error(module, line)
-    return ShapeError(
-        f"forward of {name} fails on {arguments.describe()}: {type(error).__name__}: {line}; "
-        "check the sizes and types in input="
-    )
-
-
-def _content_error(module: Any, where: str) -> ModelFileError:
-    return ModelFileError(
-        f"{type(module).__name__} cannot be captured: what it runs depends on the content of its tensors ({where}); "
-        "replace that branch, loop or index by one on sizes, or hand over the part of the network without it"
-    )

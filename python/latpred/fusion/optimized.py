@@ -22,6 +22,7 @@ from latpred.fusion.bounds import Bounds
 from latpred.fusion.inputs import device_columns
 from latpred.graph import name as graph_name
 from latpred.tables import Column, Table, html_table, number, scaled
+from latpred.writing import writing
 
 if TYPE_CHECKING:
     import pandas
@@ -166,12 +167,18 @@ class OptimizedGraph:
                 _core.unknown_name_message("ending of an optimized graph's file", path.suffix, list(writers)),
                 valid=list(writers),
             )
-        path.write_text(writers[path.suffix](), encoding="utf-8")
+        text = writers[path.suffix]()
+        with writing(f"the optimized graph of '{graph_name(self.graph)}'", path):
+            path.write_text(text, encoding="utf-8")
 
     def diff(self, other: OptimizedGraph) -> Difference:
         """What another runtime, device or network makes otherwise, kernel by kernel."""
         from latpred.fusion.difference import compare
 
+        if not isinstance(other, OptimizedGraph):
+            raise InvalidArgumentError(
+                f"diff() takes another optimized graph, prediction.optimized, got {type(other).__name__}"
+            )
         return compare(self, other)
 
     def headline(self) -> str:

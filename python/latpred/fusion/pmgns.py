@@ -108,8 +108,8 @@ def _check(asked: dict[str, Any], conditions: dict[str, Any]) -> None:
 
 
 class GraphPrediction(Prediction):
-    """Latency, memory and energy of a graph neural network. The tables kernels and partitions, fits() and
-    largest_batch() are still by the kernels and the memory model of latpred."""
+    """Latency, memory and energy of a graph neural network, which sees a call as one: the tables kernels and partitions
+    are refused. fits() and largest_batch() are by latpred's own memory model."""
 
     def take(self, memory_bytes: float, memory_pair: Pair, energy_j: float, energy_pair: Pair) -> None:
         """What the network says besides the latency."""

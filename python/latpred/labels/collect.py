@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import json
@@ -16,7 +17,7 @@ from latpred.datasets import label_table
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.labels import neighbour
 from latpred.labels.networks import Listed, Networks
-from latpred.labels.runtimes import LABELLERS, label
+from latpred.labels.runtimes import LABELLERS, check_precision, label
 from latpred.step import Step
 
 _LICENCE = "Apache-2.0"
@@ -57,6 +58,7 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
         raise InvalidArgumentError(
             f"of {plan.passes} passes the least times stay, those without the neighbour: leave passes out beside one"
         )
+    check_precision(plan.runtime, plan.precision)
     fingerprint = host_facts().fingerprint
     connection = _open(out, plan, fingerprint)
     try:
@@ -93,12 +95,19 @@ def journal_of(out: Path) -> Path:
 
 def failures(out: Path) -> dict[str, str]:
     """Networks that could not be labelled, or not in every pass, and why."""
-    connection = sqlite3.connect(journal_of(out))
+    journal = journal_of(out)
+    query = "SELECT recipe, batch, error FROM items WHERE error IS NOT NULL"
     try:
-        query = "SELECT recipe, batch, error FROM items WHERE error IS NOT NULL"
-        return {f"{recipe}, batch {batch}": error for recipe, batch, error in connection.execute(query)}
-    finally:
-        connection.close()
+        address = f"{journal.absolute().as_uri()}?mode=ro"  # one that is not there is not made
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            return {f"{recipe}, batch {batch}": error for recipe, batch, error in connection.execute(query)}
+    except sqlite3.Error as error:
+        what = "cannot be read" if journal.exists() else "is not there"
+        raise InvalidArgumentError(
+            f"journal '{journal}' {what}: {error}; expected the one that latpred label --recipes wrote beside its "
+            "--out FILE: name that table",
+            path=str(journal),
+        ) from error
 
 
 def write_table(connection: sqlite3.Connection, out: Path) -> None:
@@ -108,7 +117,25 @@ def write_table(connection: sqlite3.Connection, out: Path) -> None:
 
 
 def _open(out: Path, plan: Plan, fingerprint: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(journal_of(out))
+    journal = journal_of(out)
+    try:
+        connection = sqlite3.connect(journal)
+        try:
+            _begin(connection, journal, plan, fingerprint)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise InvalidArgumentError(
+            f"journal '{journal}' cannot be written: {error}; expected the one that latpred label --recipes began for "
+            "this --out, or a folder that takes a new one: move a damaged one away, or choose another --out",
+            path=str(journal),
+        ) from error
+    return connection
+
+
+def _begin(connection: sqlite3.Connection, journal: Path, plan: Plan, fingerprint: str) -> None:
+    """Makes what a new journal lacks; one that was begun otherwise is refused."""
     connection.executescript(_SCHEMA)
     if "passes" not in {row[1] for row in connection.execute("PRAGMA table_info(items)")}:
         connection.execute("ALTER TABLE items ADD COLUMN passes INTEGER NOT NULL DEFAULT 1")  # a journal of one pass
@@ -119,13 +146,11 @@ def _open(out: Path, plan: Plan, fingerprint: str) -> sqlite3.Connection:
         kept.setdefault("neighbour", "0")  # of journals that were begun before there were any
     for name, value in given.items():
         if kept.get(name, value) != value:
-            connection.close()
             raise InvalidArgumentError(
-                f"'{journal_of(out)}' was begun with {name} '{kept[name]}', not '{value}': choose another --out"
+                f"'{journal}' was begun with {name} '{kept[name]}', not '{value}': choose another --out"
             )
     connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", given.items())
     connection.commit()
-    return connection
 
 
 def _one(

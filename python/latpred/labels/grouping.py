@@ -33,8 +33,3 @@ def kernel_groups(edges: Ints, group: Ints) -> Ints:
     """The same groups, split where no edge of theirs joins them, and where a path leaves one and comes back: it would
     have to wait for what waits for it."""
     return np.asarray(_core.extract_subgraphs(len(group), edges, edge_labels(edges, group).astype(bool)), np.int64)
-
-
-def are_kernels(edges: Ints, group: Ints) -> bool:
-    """Whether every group can be one kernel."""
-    return bool((kernel_groups(edges, group) == numbered(group)).all())

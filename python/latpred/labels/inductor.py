@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from latpred._core import Graph
 
 RUNTIME = "inductor"
+PRECISIONS = (DEFAULT_PRECISION, "fp32")
 _LOOP = "Loop"  # generated code; what calls a library says which
 NEVER_EXECUTED = "NopKernelSchedulerNode"  # concatenations whose parts are written in place
 
@@ -34,8 +35,6 @@ class HasFused(Exception):
 def label_module(setting: Setting) -> Labels:
     """Of a live module or a recipe that PyTorch builds. Kernels have no times."""
     torch = need("torch", "torch", "asking Inductor what it fuses")
-    if setting.precision not in ("fp32", DEFAULT_PRECISION):
-        raise InvalidArgumentError(f"Inductor is asked for fp32, not '{setting.precision}'")
     if hasattr(setting.source, "nodes"):
         raise InvalidArgumentError("Inductor fuses a module: give one, or a recipe that PyTorch builds, not a Graph")
     module, sizes = module_of(setting)

@@ -11,7 +11,7 @@ import numpy as np
 
 from latpred._core import Graph, GraphBuilder, Tensor
 from latpred.datasets.graph_cache import GraphCache, graph_of
-from latpred.datasets.recipe import parse
+from latpred.datasets.recipe import is_count, parse
 from latpred.datasets.recorded import is_recorded
 from latpred.errors import InvalidArgumentError
 
@@ -28,9 +28,9 @@ class Networks:
         self._sizes: dict[str, list[tuple[int, GraphCache]]] = {}
         for cache in self._caches:
             for recipe in cache.recipes():
-                name, _, size = recipe.partition("@")
-                if size.isdigit():
-                    self._sizes.setdefault(name, []).append((int(size), cache))
+                name, size = _name_and_size(recipe)
+                if size is not None:
+                    self._sizes.setdefault(name, []).append((size, cache))
 
     def graph(self, recipe: str, batch: int) -> Graph:
         """The network at a batch."""
@@ -39,10 +39,18 @@ class Networks:
         for cache in self._caches:
             if recipe in cache:
                 return cache.graph(recipe, batch)
-        name, _, size = recipe.partition("@")
-        for recorded_size, cache in self._sizes.get(name, [])[:1]:
-            return at_size(cache.graph(f"{name}@{recorded_size}", 1), int(size), batch)
+        name, size = _name_and_size(recipe)
+        if size is not None:
+            for recorded_size, cache in self._sizes.get(name, [])[:1]:
+                return at_size(cache.graph(f"{name}@{recorded_size}", 1), size, batch)
         return graph_of(recipe, batch)
+
+
+def _name_and_size(recipe: str) -> tuple[str, int | None]:
+    """Of "timm:resnet18@160" "timm:resnet18" and 160; None: no size is said, or parameters make it another network."""
+    parsed = parse(recipe)
+    name, _, size = parsed.name.partition("@")
+    return f"{parsed.kind}:{name}", int(size) if is_count(size) and not parsed.parameters else None
 
 
 def at_size(graph: Graph, size: int, batch: int, without: Collection[str] = ()) -> Graph:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from latpred.api import load
-from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
-from latpred.labels.inductor import label_module
+from latpred.labels.inductor import PRECISIONS, label_module
 from latpred.labels.labelled import Labels, from_kernel_times
 from latpred.labels.neighbour import beside
-from latpred.workloads import child, itt, onnx_files, standard_onnx
+from latpred.workloads import RUNTIMES, child, itt, onnx_files, standard_onnx
 from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
 from latpred.workloads.sources import onnx_path
@@ -35,7 +34,9 @@ class _Report:
 class Labeller:
     """One runtime; it is asked for a prepared file, or fuses a module itself."""
 
+    description: str  # as latpred label --help says it
     clock: str  # of the times; empty: it has none
+    precisions: Sequence[str]
     ask: Callable[[Setting, onnx_files.PreparedFile, int, bool], _Report] | None = None
     of_module: Callable[[Setting], Labels] | None = None
 
@@ -60,13 +61,19 @@ def label(
     is_alone: whatever else runs is a disturbance, and of OpenVINO's kernels the least median of several rounds counts;
     otherwise, as beside a neighbour, it is part of what is measured, and all runs are one round.
     """
+    check_precision(runtime, precision)
     with beside(neighbour):
         setting = Setting(source, batch=batch, input=input, precision=precision)
         return _label(source, setting, runtime, runs, is_alone and not neighbour)
 
 
-def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: bool) -> Labels:
+def check_precision(runtime: str, precision: str) -> None:
+    """Refuses what the runtime does not run in, or would not be asked to."""
     check_choice("runtime", runtime, list(LABELLERS))
+    check_choice(f"precision for runtime '{runtime}'", precision, list(LABELLERS[runtime].precisions))
+
+
+def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: bool) -> Labels:
     labeller = LABELLERS[runtime]
     if runs and not labeller.clock:
         raise InvalidArgumentError(f"runtime '{runtime}' is asked what it fuses, not for times: leave runs= out")
@@ -76,6 +83,8 @@ def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: boo
     model = None
     with tempfile.TemporaryDirectory(prefix="latpred-") as folder:
         if onnx_path_or_none(source) is None:
+            from latpred.datasets.graph_cache import graph_of  # the command line reads the table above all else
+
             graph = source if hasattr(source, "nodes") else graph_of(source, setting.batch)
             model = standard_onnx.model_of(graph)
             setting = dataclasses.replace(setting, batch=graph.batch, input=None)
@@ -122,7 +131,22 @@ def _onnxruntime(setting: Setting, file: onnx_files.PreparedFile, runs: int, is_
 
 
 LABELLERS: dict[str, Labeller] = {
-    "openvino": Labeller("thread CPU time, ns", ask=_openvino),
-    "onnxruntime": Labeller("wall clock, whole microseconds", ask=_onnxruntime),
-    "inductor": Labeller("", of_module=label_module),
+    "openvino": Labeller(
+        "OpenVINO on this processor; times of kernels in nanoseconds of the thread's CPU time",
+        "thread CPU time, ns",
+        RUNTIMES["openvino"].precisions,
+        ask=_openvino,
+    ),
+    "onnxruntime": Labeller(
+        "ONNX Runtime on this processor, without blocked layouts",
+        "wall clock, whole microseconds",
+        RUNTIMES["onnxruntime"].precisions,
+        ask=_onnxruntime,
+    ),
+    "inductor": Labeller(
+        "torch.compile's Inductor for this processor; nothing is compiled or timed",
+        "",
+        PRECISIONS,
+        of_module=label_module,
+    ),
 }

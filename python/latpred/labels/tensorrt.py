@@ -29,7 +29,6 @@ _HELPER = re.compile(
 )
 _HELPED = re.compile(r"(?:copied_)?(?:un)?(?:squeeze|reshape|transpose|shuffle)(?:_node)?_(?:after|before)_(.+)")
 _STORED = re.compile(r".*(\.(weight|bias|gamma|beta)|/ReadVariableOp(:\d+)?|\[Constant\])")
-_NO_KERNEL = {"NoOp", "Constant"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,9 +217,4 @@ def _arguments(text: str) -> list[str]:
     return [*found, text[start:].strip()]
 
 
-def is_kernel(layer: EngineLayer) -> bool:
-    """Whether it runs anything."""
-    return layer.type not in _NO_KERNEL
-
-
-__all__ = ["Engine", "EngineLayer", "is_kernel", "read_engine", "words_of"]
+__all__ = ["Engine", "EngineLayer", "read_engine", "words_of"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from latpred.checks import check_count
+from latpred.checks import check_count, check_path
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     Dataset: TypeAlias = str | os.PathLike[str] | MeasuredNets
 
 _RUN_ON = ("cpu",)
+_DATASET = "a Parquet file of measured nets or of a campaign's rows, or what latpred.datasets.measured_nets read of one"
+_CHECKPOINT = "the name of a checkpoint"
 
 
 def train(
@@ -50,7 +51,8 @@ def train(
     count = row.epochs if epochs is None else check_count("epochs", epochs)
     seed = check_count("seed", seed, least=0)
     run = search.run if row.search else loop.run
-    return run(row, _opened(dataset), Path(out), count, seed, resume=resume, is_shown=progress)
+    path = check_path("out", out, _CHECKPOINT)
+    return run(row, _opened(dataset), path, count, seed, resume=resume, is_shown=progress)
 
 
 def evaluate(predictor: str | os.PathLike[str] | Trained, *, dataset: Dataset, part: str = "test") -> Evaluation:
@@ -62,14 +64,18 @@ def evaluate(predictor: str | os.PathLike[str] | Trained, *, dataset: Dataset, p
     from latpred.training.evaluation import evaluation
     from latpred.training.trained import Trained, load
 
-    answering = predictor if isinstance(predictor, Trained) else load(Path(predictor))
+    answering = (
+        predictor
+        if isinstance(predictor, Trained)
+        else load(check_path("predictor", predictor, f"{_CHECKPOINT} or what train() returned"))
+    )
     return evaluation(answering, _opened(dataset).part(part), part)
 
 
 def _opened(dataset: Dataset) -> MeasuredNets:
     from latpred.datasets.measured_nets import MeasuredNets, read
 
-    return dataset if isinstance(dataset, MeasuredNets) else read(Path(dataset))
+    return dataset if isinstance(dataset, MeasuredNets) else read(check_path("dataset", dataset, _DATASET))
 
 
 __all__ = ["evaluate", "train"]

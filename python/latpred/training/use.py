@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred import _core
+from latpred import _core, catalog
 from latpred._core import unknown_name_message
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
@@ -46,7 +46,7 @@ def find(predictor: str | os.PathLike[str] | None) -> Trained | None:
             f"predictor '{name}' comes without a checkpoint: it answers for the machine that it was trained on; make "
             f"one with train('{name}', dataset=..., out='{name}{SUFFIX}') and give predictor='{name}{SUFFIX}'"
         )
-    valid = [*compiled, *trainable_names()]
+    valid = [row.name for row in catalog.predictors()]
     raise InvalidArgumentError(
         f"{unknown_name_message('predictor', name, valid)}; a trained one is named by its file, and there is no file "
         f"'{name}'",

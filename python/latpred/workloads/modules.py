@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from latpred.errors import ProfilerError
+from latpred import _core
+from latpred.datasets import recipe
+from latpred.errors import InvalidArgumentError, ProfilerError
 from latpred.optional import need
 from latpred.workloads import memory, sources
 from latpred.workloads.workload import CPU, DEFAULT_PRECISION, MemoryUse, Setting, Workload
@@ -83,6 +85,16 @@ class ModuleWorkload(Workload):
         from latpred.api import load
 
         return load(model=self._module, batch=self.setting.batch, input=self._input)
+
+    def source_graph(self) -> Graph:
+        """Of a recipe that latpred builds itself, what it builds: a traced module has other nodes, and another hash."""
+        source = self.setting.source
+        if not sources.is_module(source) and self.setting.input is None:
+            with contextlib.suppress(InvalidArgumentError):  # a kind that MODULES alone builds
+                net = _core.GraphBuilder()
+                recipe.build(net, sources.recipe_of(source))
+                return net.build(self.setting.batch)
+        return self.graph()
 
     def memory(self) -> MemoryUse | None:
         if self._is_cuda:

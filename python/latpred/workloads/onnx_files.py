@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from latpred.optional import need
 from latpred.workloads import standard_onnx
 from latpred.workloads.sources import onnx_path, recipe_of
 from latpred.workloads.workload import Setting
+
+if TYPE_CHECKING:
+    from latpred._core import Graph
 
 _WITHOUT_WEIGHTS = "latpred"  # the producer whose files hold a ConstantOfShape for each weight
 _MADE_FROM_NOTHING = {"Constant", "ConstantOfShape", "RandomNormal", "RandomUniform"}
@@ -43,6 +46,7 @@ class PreparedFile:
     nodes: tuple[FileNode, ...]
     inputs: Mapping[str, tuple[str, tuple[int, ...]]]  # name -> type of NumPy, shape
     outputs: tuple[str, ...]
+    source: Graph | None = None  # what the file was written from; None: from a file with its weights
 
 
 def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
@@ -52,8 +56,7 @@ def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
         return _write(onnx, model, setting, folder)
     given = onnx_path(setting.source)
     if given is None:
-        graph = graph_of(recipe_of(setting.source), setting.batch)
-        return _write(onnx, standard_onnx.model_of(graph), dataclasses.replace(setting, input=None), folder)
+        return _write_graph(onnx, graph_of(recipe_of(setting.source), setting.batch), setting, folder)
     try:
         model = onnx.load(given)
     except Exception as error:
@@ -61,9 +64,13 @@ def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
     if model.producer_name == _WITHOUT_WEIGHTS:
         from latpred.api import load
 
-        model = standard_onnx.model_of(load(given, batch=setting.batch, input=setting.input))
-        setting = dataclasses.replace(setting, input=None)
+        return _write_graph(onnx, load(given, batch=setting.batch, input=setting.input), setting, folder)
     return _write(onnx, model, setting, folder)
+
+
+def _write_graph(onnx: Any, graph: Graph, setting: Setting, folder: Path) -> PreparedFile:
+    file = _write(onnx, standard_onnx.model_of(graph), dataclasses.replace(setting, input=None), folder)
+    return dataclasses.replace(file, source=graph)
 
 
 def _write(onnx: Any, model: Any, setting: Setting, folder: Path) -> PreparedFile:

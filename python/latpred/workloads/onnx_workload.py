@@ -51,6 +51,13 @@ class OnnxWorkload(Workload):
 
         return load(str(self.file.path), batch=self.setting.batch)
 
+    def source_graph(self) -> Graph:
+        from latpred.api import load
+
+        if self.file.source is not None:
+            return self.file.source
+        return load(self.setting.source, batch=self.setting.batch, input=self.setting.input)
+
     def memory(self) -> MemoryUse:
         opens = f"{self.opens.__module__}:{self.opens.__name__}"
         return memory.of_fresh_process(opens, self.prepared)

@@ -35,13 +35,34 @@ def onnx_path(source: Any) -> Path | None:
 
 
 def recipe_of(source: Any) -> Recipe:
-    """The recipe that the source is."""
+    """The recipe that the source is. Runtimes that run files have looked for an ONNX file before."""
+    if isinstance(source, (str, os.PathLike)):
+        _refuse_file(os.fspath(source))
     if not isinstance(source, (str, Recipe)):
         raise InvalidArgumentError(
             f"a workload is opened from a recipe ('fnn:16-128-1'), the path of an ONNX file or a torch.nn.Module; got "
             f"{type(source).__name__}"
         )
     return parse(source) if isinstance(source, str) else source
+
+
+def _refuse_file(source: str) -> None:
+    """What is a file, or looks like the name of one, is not told that it is a bad recipe."""
+    path = Path(source)
+    if path.exists() and path.suffix == ONNX_SUFFIX:
+        raise InvalidArgumentError(
+            f"'{path}' is an ONNX file: runtimes 'eager', 'compiled' and 'libtorch' run recipes and modules; name "
+            "runtime 'openvino' or 'onnxruntime'",
+            path=source,
+        )
+    if path.exists():
+        raise InvalidArgumentError(
+            f"'{path}': only {ONNX_SUFFIX} files are run; export the network to ONNX, or give a recipe or, from "
+            "Python, the torch.nn.Module itself",
+            path=source,
+        )
+    if ":" not in source and (path.suffix or os.sep in source):
+        raise InvalidArgumentError(f"there is no file '{path}', and it is no recipe, as fnn:16-128-1", path=source)
 
 
 def module_of(setting: Setting) -> tuple[Any, Any]:

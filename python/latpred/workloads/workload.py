@@ -110,6 +110,11 @@ class Workload(abc.ABC):
     def graph(self) -> Graph:
         """The network that runs, as predictors see it."""
 
+    def source_graph(self) -> Graph:
+        """The network as latpred reads its source, by whose hash it is found again: what runs may be written otherwise,
+        with a Reshape in the place of a Flatten."""
+        return self.graph()
+
     def run_many(self, runs: int) -> None:
         """That many calls."""
         with self._ready():
