@@ -37,7 +37,6 @@ void bind_colocation(py::module_& module) {
       .def_readonly("description", &SharingMode::description)
       .def_readonly("on_gpus", &SharingMode::on_gpus)
       .def_readonly("on_cpus", &SharingMode::on_cpus)
-      .def_readonly("is_whole_device", &SharingMode::is_whole_device)
       .def_property_readonly(
           "terms",
           [](const SharingMode& mode) {

@@ -29,7 +29,6 @@ void bind_node_features(py::module_& module) {
       .def_readonly("description", &NodeFeatureSet::description)
       .def_readonly("node_columns", &NodeFeatureSet::node_columns)
       .def_readonly("graph_columns", &NodeFeatureSet::graph_columns);
-  module.def("node_feature_sets", &node_feature_sets, py::return_value_policy::reference);
   py::class_<NodeFeatures>(module, "NodeFeatures", "A graph as plain arrays.")
       .def_property_readonly(
           "set", [](const NodeFeatures& features) { return features.set; }, py::return_value_policy::reference)

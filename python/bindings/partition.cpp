@@ -16,6 +16,8 @@ void bind_partition(py::module_& module) {
       .def_readonly("bandwidth_share", &Partition::bandwidth_share)
       .def_readonly("l2_share", &Partition::l2_share)
       .def_readonly("max_instances", &Partition::max_instances, "How many fit on one device.")
+      .def("bandwidth_bytes_per_s", &Partition::bandwidth_bytes_per_s, py::arg("device"),
+           "What its memory slices and its SMs can move.")
       .def("__repr__", [](const Partition& partition) {
         return "<Partition " + (partition.name.empty() ? "whole device" : partition.name) + ">";
       });

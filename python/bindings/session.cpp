@@ -137,7 +137,6 @@ void bind_rows(py::module_& module) {
       .def_readonly("fits", &PartitionRow::fits);
   py::class_<Fit>(module, "FitRow", "Whether the memory fits.")
       .def_readonly("fits", &Fit::fits)
-      .def_readonly("margin_bytes", &Fit::margin_bytes)
       .def_readonly("usable_bytes", &Fit::usable_bytes)
       .def_readonly("needed_bytes", &Fit::needed_bytes);
 }

@@ -97,7 +97,6 @@ void bind_config(py::module_& module) {
       .def_readwrite("epochs", &Config::epochs);
   module.def("transformer_config", &transformer_config, py::arg("name"), "A copy of the recipe of that name.",
              py::return_value_policy::copy);
-  module.def("transformer_config_names", &transformer_config_names);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import latpred._core
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['DenseConfig', 'DenseRegressor', 'DenseTrainer', 'FlatLine', 'GraphConfig', 'GraphPredictor', 'GraphSizes', 'GraphTrainer', 'KernelResidualOptions', 'MlpRegressor', 'NetArrays', 'PlainNetMeter', 'TransformerConfig', 'TransformerRegressor', 'TransformerTrainer', 'dense_config', 'fit_kernel_residual', 'graph_config', 'graph_config_names', 'predict_kernel_residual', 'transformer_config', 'transformer_config_names']
+__all__: list[str] = ['DenseConfig', 'DenseRegressor', 'DenseTrainer', 'FlatLine', 'GraphConfig', 'GraphPredictor', 'GraphSizes', 'GraphTrainer', 'KernelResidualOptions', 'MlpRegressor', 'NetArrays', 'PlainNetMeter', 'TransformerConfig', 'TransformerRegressor', 'TransformerTrainer', 'dense_config', 'fit_kernel_residual', 'graph_config', 'graph_config_names', 'predict_kernel_residual', 'transformer_config']
 class MlpRegressor:
     """
     A multi-layer perceptron: rows of features to one number each.
@@ -691,5 +691,3 @@ def transformer_config(name: str) -> TransformerConfig:
     """
     A copy of the recipe of that name.
     """
-def transformer_config_names() -> list[str]:
-    ...

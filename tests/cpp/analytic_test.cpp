@@ -7,6 +7,7 @@
 #include "checkpoint_writer.h"
 #include "latpred/error.h"
 #include "latpred/predictor.h"
+#include "latpred/text.h"
 #include "message_of.h"
 #include "prepared_network.h"
 
@@ -120,6 +121,12 @@ TEST(Analytic, BadArraysAreRefused) {
   negative["inverse_memory"].values[3] = -1;
   EXPECT_NE(testing::message_of<CheckpointError>([&] { (void)make(negative); }).find("'inverse_memory' must be >= 0"),
             std::string::npos);
+  for (const char* name : {"kernel_norm", "device_factors"}) {
+    Arrays zero = neutral_arrays();
+    zero[name].values[0] = 0;
+    EXPECT_NE(testing::message_of<CheckpointError>([&] { (void)make(zero); }).find(concat("'", name, "' must be > 0")),
+              std::string::npos);
+  }
 }
 
 }  // namespace

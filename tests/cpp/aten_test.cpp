@@ -345,8 +345,6 @@ TEST(AtenTable, every_row_can_be_found) {
   EXPECT_EQ(aten_row("aten.view.dtype")->op, OperatorId::bit_cast);
   EXPECT_EQ(aten_row("aten.something_else.default"), nullptr);
   EXPECT_EQ(aten_row(""), nullptr);
-  EXPECT_TRUE(is_in_place("aten.add_.Tensor"));
-  EXPECT_FALSE(is_in_place("aten.__and__.Tensor"));
 }
 
 TEST(AtenTable, defaults_are_sorted_and_found) {

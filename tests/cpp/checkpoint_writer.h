@@ -86,4 +86,23 @@ inline std::string write_checkpoint(std::string_view name, const std::string& ma
   return write_checkpoint_bytes(name, header + "}", data);
 }
 
+// What a checkpoint says of alike networks: one point for each of `signatures`, all of one call on `place`.
+inline std::string alike_entry(std::size_t points, std::string_view place, std::string_view width = "0.06") {
+  return concat(R"("alike_networks": {"width": )", width, R"(, "shrinkage": 5, "shrinkage_there": 0.5, )",
+                R"("places": [{"place": ")", place, R"(", "points": )", points, "}]}");
+}
+inline CheckpointArray alike_array(const std::vector<std::vector<double>>& signatures, double off = 0,
+                                   double rest = 0) {
+  const std::size_t points = signatures.size();
+  CheckpointArray array{{static_cast<std::int64_t>(kNumCostKinds) + 3, static_cast<std::int64_t>(points)},
+                        std::vector<double>((kNumCostKinds + 3) * points)};
+  for (std::size_t p = 0; p < points; ++p) {
+    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) array.values[kind * points + p] = signatures[p][kind];
+    array.values[kNumCostKinds * points + p] = 1;
+    array.values[(kNumCostKinds + 1) * points + p] = off;
+    array.values[(kNumCostKinds + 2) * points + p] = rest;
+  }
+  return array;
+}
+
 }  // namespace latpred::testing

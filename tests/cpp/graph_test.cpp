@@ -137,6 +137,16 @@ TEST(Graph, check_names_the_first_fault) {
   EXPECT_EQ(fault([](Graph& g) { g.tensors[3].shape = {1, -1}; }), "tensor 'r' has a negative size: [1, -1]");
 }
 
+TEST(Graph, is_in_place_by_the_mark_of_pytorch) {
+  EXPECT_TRUE(is_in_place("aten.add_.Tensor"));
+  EXPECT_TRUE(is_in_place("aten::relu_"));
+  EXPECT_FALSE(is_in_place("aten.__and__.Tensor"));
+  EXPECT_FALSE(is_in_place("aten.add.Tensor"));
+  EXPECT_FALSE(is_in_place("Relu"));
+  EXPECT_FALSE(is_in_place("aten."));
+  EXPECT_FALSE(is_in_place(""));
+}
+
 TEST(Graph, check_covers_inputs_and_outputs) {
   Graph graph = small_graph();
   graph.outputs = {12};

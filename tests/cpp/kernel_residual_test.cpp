@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "checkpoint_writer.h"
 #include "latpred/error.h"
@@ -32,6 +33,7 @@ struct Numbers {
   std::string first_column = term_columns().front().name;
   std::vector<double> base{0.5, 0.25, 0, std::log(kGapS), 0.5, 0.25, 0, std::log(kGapS)};  // [2, 4]
   double device_compute = 0;
+  double matrix_compute = 0;  // of matrix units alone
   double runtime_memory = 0;
   double version_memory = 0;  // of eager by "torch 1.13"
   double version_gap = 0;
@@ -71,6 +73,7 @@ struct Numbers {
     }
     arrays.at("weight_0").values[static_cast<std::size_t>(4 * columns)] = first_weight;
     for (const std::size_t place : {0U, 1U, 2U, 5U, 6U, 7U}) arrays.at("device_effects").values[place] = device_compute;
+    for (const std::size_t place : {1U, 6U}) arrays.at("device_effects").values[place] += matrix_compute;
     for (const std::size_t place : {2U, 10U}) arrays.at("runtime_effects").values[place] = runtime_memory;
     for (const std::size_t place : {6U, 14U}) arrays.at("runtime_effects").values[place] = version_memory;
     for (const std::size_t place : {7U, 15U}) arrays.at("runtime_effects").values[place] = version_gap;
@@ -179,6 +182,18 @@ TEST(KernelResidual, LaunchesTakeTheirTimeOfDeviceAndRuntime) {
   EXPECT_DOUBLE_EQ(factor("H100", "eager"), 1);
 }
 
+TEST(KernelResidual, ConvolutionsOnTf32UnitsAreNoSlowerThanAtFloat32) {
+  const auto convolution_s = [](const Numbers& numbers, std::string_view precision) {
+    const PreparedNetwork network(convolution_network({.channels = 64, .size = 56}), 32, device("A100"), "", "eager",
+                                  precision);
+    return numbers.latency(network).kernel_s[0];
+  };
+  EXPECT_LT(convolution_s({}, "tf32"), convolution_s({}, "fp32"));
+  const Numbers slow{.matrix_compute = 4};
+  EXPECT_GT(convolution_s(slow, "fp16"), 2 * convolution_s(slow, "fp32"));
+  EXPECT_DOUBLE_EQ(convolution_s(slow, "tf32"), convolution_s(slow, "fp32"));
+}
+
 TEST(KernelResidual, CpusTakeLongerByTheirFactors) {
   const Numbers told{.cpu =
                          R"(, "cpu": {"kernels": {"value": 2}, "launches": {"value": 5}, "half_width": {"value": 1}})"};
@@ -228,8 +243,11 @@ TEST(KernelResidual, RefusesACheckpointOfOtherColumns) {
              "version"));
   numbers = {};
   numbers.input_deviation = 0;
-  EXPECT_NE(message_of<CheckpointError>([&] { (void)make_kernel_residual(numbers.write()); }).find("must be > 0"),
-            std::string::npos);
+  EXPECT_EQ(message_of<CheckpointError>([&] { (void)make_kernel_residual(numbers.write()); }),
+            concat("checkpoint '", path, "': array 'input_deviation' must be > 0, holds 0"));
+  numbers.input_deviation = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(message_of<CheckpointError>([&] { (void)make_kernel_residual(numbers.write()); }),
+            concat("checkpoint '", path, "': array 'input_deviation' must be finite, holds nan"));
 }
 
 }  // namespace

@@ -107,19 +107,56 @@ TEST(KernelTerms, UnitsThatDoMoreInACycleAreHarderToFeed) {
 TEST(KernelTerms, NoKernelIsQuickerThanPeakBandwidthAndWhatL2Holds) {
   const Device& on = device("A100");
   const double l2 = *on.l2_bytes;
+  const double most = 0.94 * on.bandwidth_bytes_per_s;
   // Twice the L2: half of it may come from there, three times as quickly.
-  EXPECT_NEAR(terms(stream(2 * l2), "A100").least_memory_s, (l2 + l2 / 3) / on.bandwidth_bytes_per_s, 1e-15);
-  EXPECT_NEAR(terms(stream(l2), "A100").least_memory_s, l2 / 3 / on.bandwidth_bytes_per_s, 1e-15);
+  EXPECT_NEAR(terms(stream(2 * l2), "A100").least_memory_s, (l2 + l2 / 3) / most, 1e-15);
+  EXPECT_NEAR(terms(stream(l2), "A100").least_memory_s, l2 / 3 / most, 1e-15);
   Kernel weights = stream(0);
   weights.weight_bytes = kMega;  // read once: no L2 helps
-  EXPECT_NEAR(terms(weights, "A100").least_memory_s, kMega / on.bandwidth_bytes_per_s, 1e-15);
+  EXPECT_NEAR(terms(weights, "A100").least_memory_s, kMega / most, 1e-15);
   Kernel convolution = product(512, 64, 9 * 64, Arithmetic::fp32);
   const KernelTerms plain = terms(convolution, "A100");
   EXPECT_DOUBLE_EQ(plain.least_compute_s, 0.9 * plain.compute_s);
   convolution.kind = CostKind::conv;
   convolution.window = 9;
   convolution.positions = 56 * 56;
+  EXPECT_DOUBLE_EQ(terms(convolution, "A100").least_compute_s, 0.9 * plain.compute_s);  // 1 x 9, or with gaps
+  convolution.is_3x3 = true;
   EXPECT_DOUBLE_EQ(terms(convolution, "A100").least_compute_s, 0.9 * plain.compute_s / 4);
+}
+
+TEST(KernelTerms, NominalTimeIsThatOfAnA100WithoutWeights) {
+  Kernel kernel = product(512, 512, 512, Arithmetic::fp16);
+  kernel.weight_bytes = kMega;
+  EXPECT_NEAR(nominal_s(kernel), kernel.flops / 312e12, 1e-15);
+  EXPECT_NEAR(nominal_s(stream(kMega)), kMega / 1555e9, 1e-15);
+  EXPECT_EQ(terms(kernel, "T4").nominal_s, nominal_s(kernel));
+}
+
+TEST(KernelTerms, NormsAreBoundByTheirBytes) {
+  Kernel softmax = stream(kMega);
+  softmax.kind = CostKind::softmax;
+  EXPECT_EQ(terms(softmax, "A100").compute_s, 0);
+  EXPECT_EQ(terms(softmax, "A100").least_compute_s, 0);
+  EXPECT_EQ(terms(softmax, "A100").least_memory_s, terms(stream(kMega), "A100").least_memory_s);
+}
+
+TEST(KernelTerms, StepsOfARecurrentLayerWaitForOneAnother) {
+  const double steps = 256;
+  Kernel layer = product(32, 4096, 2048, Arithmetic::fp16);
+  layer.kind = CostKind::recurrent;
+  layer.weight_bytes = 4096 * 2048 * 2;
+  const KernelTerms one = terms(layer, "T4");
+  layer.gemm_batch = steps;
+  layer.flops *= steps;
+  const KernelTerms all = terms(layer, "T4");
+  EXPECT_DOUBLE_EQ(all.gap_scale, steps * one.gap_scale);
+  EXPECT_DOUBLE_EQ(all.wave_factor, one.wave_factor);  // the products of the steps do not fill the device together
+  EXPECT_DOUBLE_EQ(all.compute_s, steps * one.compute_s);
+  // The T4's L2 holds a quarter of the weights and moves them three times as quickly.
+  const double again = layer.weight_bytes - one.l2_bytes * 2 / 3;
+  EXPECT_DOUBLE_EQ(all.weight_bytes, layer.weight_bytes + (steps - 1) * again);
+  EXPECT_NEAR(all.least_memory_s - one.least_memory_s, (steps - 1) * again / (0.94 * 320e9), 1e-12);
 }
 
 TEST(KernelTerms, ASliceHasItsSharesOfEverything) {
@@ -204,7 +241,7 @@ TEST(TermColumns, TellBfloat16ConvolutionsOfUnevenChannels) {
 TEST(TermColumns, WinogradSavesOnWholeTilesAtFloat32) {
   Kernel convolution = product(12544, 64, 576, Arithmetic::fp32);
   convolution.kind = CostKind::conv;
-  convolution.window = 9;
+  convolution.is_3x3 = true;
   const auto saving = [&](double width, const char* device = "V100") {
     convolution.positions = width * width;
     return std::exp2(input(convolution, device, "winograd_saving"));
@@ -213,15 +250,15 @@ TEST(TermColumns, WinogradSavesOnWholeTilesAtFloat32) {
   EXPECT_NEAR(saving(7), 4 * 49.0 / 64, 1e-9);
   EXPECT_NEAR(saving(5), std::max(4 * 25.0 / 64, 2.25 * 25 / 36), 1e-9);
   EXPECT_NEAR(saving(1), 1, 1e-9);
+  convolution.is_3x3 = false;
+  EXPECT_EQ(saving(56), 1);
+  convolution.is_3x3 = true;
   convolution.stride = 4;
   EXPECT_EQ(saving(56), 1);
   convolution.stride = 1;
   convolution.arithmetic = Arithmetic::fp16;
   EXPECT_EQ(saving(56), 1);
   EXPECT_NEAR(saving(56, "GTX 1080 Ti"), 4, 1e-9);  // has no units for halves: float32
-  convolution.arithmetic = Arithmetic::fp32;
-  convolution.window = 25;
-  EXPECT_EQ(saving(56), 1);
 }
 
 TEST(TermColumns, SizesFillVectorsWhereTheRuntimePadsThem) {

@@ -85,6 +85,32 @@ TEST(Kernels, EagerRunsOneForEachOperatorThatMovesData) {
   EXPECT_DOUBLE_EQ(kernels.rows[1].k, 1024);
 }
 
+TEST(Kernels, OnlyWindowsOf3x3WithoutGapsAreWinograds) {
+  const auto is_3x3 = [](const Shape& window, std::int64_t dilation) {
+    GraphMaker make;
+    const TensorId x = make.input({kBatch, 8, 16, 16});
+    const TensorId y =
+        make.node(OperatorId::conv, {x, make.weight({16, 8, window[0], window[1]})}, {kBatch, 16, 16, 16},
+                  {{"kernel_shape", window}, {"dilations", Shape{dilation, dilation}}, {"strides", Shape{1, 1}}});
+    return fuse(make.build({y}), "eager", "fp32").rows.at(0).is_3x3;
+  };
+  EXPECT_TRUE(is_3x3({3, 3}, 1));
+  EXPECT_FALSE(is_3x3({3, 3}, 2));
+  EXPECT_FALSE(is_3x3({1, 9}, 1));
+  EXPECT_FALSE(is_3x3({9, 1}, 1));
+}
+
+TEST(Kernels, OnlyPyTorchInterpolatesWithAThreadForAPixel) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 16, 8, 8});
+  const TensorId y = make.node(OperatorId::resize, {x}, {kBatch, 16, 16, 16}, {{"mode", std::string("linear")}});
+  const Graph graph = make.build({y});
+  EXPECT_TRUE(fuse(graph, "eager", "fp32").rows.at(0).interpolates);
+  for (const std::string_view runtime : {"compiled", "tensorrt", "onnxruntime", "openvino"}) {
+    EXPECT_FALSE(fuse(graph, runtime, "fp32").rows.at(0).interpolates) << runtime;
+  }
+}
+
 TEST(Kernels, FusionKeepsTheWorkAndSavesTheTraffic) {
   const Graph graph = residual_block();
   const Kernels eager = fuse(graph, "eager", "default");

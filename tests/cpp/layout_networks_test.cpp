@@ -242,6 +242,7 @@ TEST(LayoutNetworks, MakeTheSameKernels) {
           expect_equal(Gemm{a.gemm_batch, a.m, a.n, a.k}, Gemm{b.gemm_batch, b.m, b.n, b.k});
           EXPECT_EQ(a.groups, b.groups);
           EXPECT_EQ(a.window, b.window);
+          EXPECT_EQ(a.is_3x3, b.is_3x3);
           EXPECT_EQ(a.stride, b.stride);
           EXPECT_EQ(a.positions, b.positions);
           EXPECT_EQ(a.row, b.row);

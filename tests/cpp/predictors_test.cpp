@@ -72,7 +72,7 @@ TEST_P(EveryPredictor, HardlyFallsWhenTheBatchGrows) {
 // times as quickly, than that.
 double bound_s(const Kernel& kernel, const KernelPhysics& physics, const Device& on) {
   const double l2_bytes = on.l2_bytes.value();
-  const bool winograd = kernel.kind == CostKind::conv && kernel.window == 9 && kernel.stride == 1;
+  const bool winograd = kernel.kind == CostKind::conv && kernel.is_3x3 && kernel.stride == 1;
   const double activations = kernel.bytes_in + kernel.bytes_out;
   const double from_memory = kernel.weight_bytes + std::max(activations - l2_bytes, 0.0);
   const double memory_s = (from_memory + std::min(activations, l2_bytes) / 3) / physics.bandwidth_bytes_per_s;

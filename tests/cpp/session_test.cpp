@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "latpred/error.h"
+#include "latpred/program_builder.h"
+#include "latpred/shapes.h"
+#include "latpred/text.h"
 #include "message_of.h"
 #include "prepared_network.h"
 
@@ -55,6 +58,79 @@ TEST(Session, TakesALatencyThatWasWorkedOutElsewhere) {
   request.strict = true;
   EXPECT_NE(message_of<InvalidArgumentError>([&] { (void)session.predict(graph, request); }).find("too deep"),
             std::string::npos);
+}
+
+TEST(Session, ALatencyThatWasWorkedOutElsewhereIsOfAWholeDevice) {
+  const Session session(data_directory());
+  const Graph graph = small_graph();
+  PredictRequest request;
+  request.predictor = "trained";
+  request.given = std::make_shared<GivenLatency>(GivenLatency{2e-3, {1e-3, 3e-3}, "fitted", {}});
+  const std::string table = message_of<InvalidArgumentError>([&] { (void)session.partitions(graph, request); });
+  EXPECT_EQ(table, "predictor 'trained' answers for a whole call: it has no table of partitions");
+  request.partition = "1g.5gb";
+  const std::string part = message_of<InvalidArgumentError>([&] { (void)session.predict(graph, request); });
+  EXPECT_NE(part.find("leave partition out, got '1g.5gb'"), std::string::npos) << part;
+}
+
+TEST(Session, AnInputOnTheHostTravelsWhoeverAnswers) {
+  const Session session(data_directory());
+  const Graph graph = small_graph();
+  PredictRequest request;
+  request.input_on = "pageable";
+  const double copy_s = session.predict(graph, request).input_copy_s;
+  EXPECT_GT(copy_s, 0);
+  request.predictor = "trained";
+  request.given = std::make_shared<GivenLatency>(GivenLatency{2e-3, {1e-3, 3e-3}, "fitted", {}});
+  const Prediction answer = session.predict(graph, request);
+  EXPECT_DOUBLE_EQ(answer.input_copy_s, copy_s);
+  EXPECT_DOUBLE_EQ(answer.latency_s, 2e-3 + copy_s);
+  EXPECT_DOUBLE_EQ(answer.latency_interval_s.lower, 1e-3 + copy_s);
+  EXPECT_DOUBLE_EQ(answer.latency_interval_s.upper, 3e-3 + copy_s);
+  request.input_on = "somewhere";
+  EXPECT_NE(message_of<InvalidArgumentError>([&] { (void)session.predict(graph, request); }).find("'somewhere'"),
+            std::string::npos);
+}
+
+TEST(Session, SaysWhatDoesNotFit) {
+  const Session session(data_directory());
+  const Graph graph = PreparedNetwork(convolution_network({.channels = 256, .size = 112}), 2048, device("T4")).graph;
+  PredictRequest request;
+  request.device = "T4";
+  const auto notes = [&] { return join(session.predict(graph, request).coverage, "; "); };
+  EXPECT_NE(notes().find("does not fit: needs "), std::string::npos) << notes();
+  request.device = "B200";
+  EXPECT_EQ(notes().find("does not fit"), std::string::npos) << notes();
+}
+
+TEST(Session, KernelsNameTheArithmeticThatTheDeviceHas) {
+  const Session session(data_directory());
+  PredictRequest request;
+  const auto arithmetic = [&](const char* device_name) {
+    request.device = device_name;
+    return session.kernels(small_graph(), request).at(0).arithmetic;
+  };
+  EXPECT_EQ(arithmetic("A100"), "tf32");
+  EXPECT_EQ(arithmetic("P100"), "fp32");
+}
+
+TEST(Session, WhatHasNoUnitsFitsNowhere) {
+  const Session session(data_directory());
+  PredictRequest request;
+  request.device = "V100";
+  request.precision = "bf16";
+  const std::string message = message_of<InvalidArgumentError>([&] { (void)session.fits(small_graph(), request); });
+  EXPECT_NE(message.find("has no bf16 arithmetic"), std::string::npos) << message;
+}
+
+TEST(Session, TheLargestBatchHasABound) {
+  const Session session(data_directory());
+  ProgramBuilder net;
+  net.output(net.apply(OperatorId::relu, {net.input("x", {1})}));
+  PredictRequest request;
+  request.device = "H200";
+  EXPECT_EQ(session.largest_batch(resolve(std::make_shared<const Program>(net.build()), {.batch = 1}), request),
+            std::int64_t{1} << 24);
 }
 
 TEST(Session, PhysicsHasNothingToSayAboutAMachineOfUnknownPeaks) {

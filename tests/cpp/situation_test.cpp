@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "checkpoint_writer.h"
 #include "latpred/error.h"
@@ -14,16 +17,24 @@
 namespace latpred {
 namespace {
 
+using testing::alike_array;
+using testing::alike_entry;
 using testing::convolution_network;
 using testing::manifest_text;
 using testing::PreparedNetwork;
 using testing::write_checkpoint;
 
 // What the manifest's test text has (known_device 0.1, unknown_device 0.2, batches 2 to 64), and terms by situation.
-Evidence evidence_with(SituationTerms terms, std::vector<double> signatures = {}) {
-  Evidence evidence = evidence_of(read_checkpoint(write_checkpoint("flat", manifest_text("linear")), "linear"));
+Evidence evidence_with(SituationTerms terms, const std::vector<std::vector<double>>& signatures = {}) {
+  std::string more;
+  std::map<std::string, CheckpointArray> arrays;
+  if (!signatures.empty()) {
+    more = concat(", ", alike_entry(signatures.size(), "A100-SXM4-40GB|eager"));
+    arrays["alike_networks"] = alike_array(signatures);
+  }
+  const std::string manifest = manifest_text("linear", R"("rows": {})", more);
+  Evidence evidence = evidence_of(read_checkpoint(write_checkpoint("flat", manifest, arrays), "linear"));
   evidence.situation = std::move(terms);
-  evidence.network_signatures = std::move(signatures);
   return evidence;
 }
 
@@ -33,7 +44,7 @@ PreparedNetwork network(std::int64_t batch = 8, std::string_view runtime_name = 
 }
 
 std::vector<double> signature_of(const PreparedNetwork& asked) {
-  const auto signature = network_signature(asked.input());
+  const auto signature = AlikeNetworks::signature_of(asked.input());
   return {signature.begin(), signature.end()};
 }
 
@@ -45,30 +56,16 @@ TEST(Situation, WithoutTermsEveryWidthIsTheTypicalOne) {
   }
 }
 
-TEST(Situation, SignatureHoldsTheRootsOfTheSharesOfTheRoofline) {
-  const PreparedNetwork asked = network();
-  const auto signature = network_signature(asked.input());
-  double total = 0;
-  for (const double root : signature) total += root * root;
-  EXPECT_NEAR(total, 1, 1e-12);
-  const double conv_s = asked.features.physics[0].roofline_s;
-  const double relu_s = asked.features.physics[1].roofline_s;
-  EXPECT_NEAR(signature[static_cast<std::size_t>(CostKind::conv)], std::sqrt(conv_s / (conv_s + relu_s)), 1e-12);
-}
-
 TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
   const PreparedNetwork asked = network();
   std::vector<double> others(kNumCostKinds);
   others[static_cast<std::size_t>(CostKind::attention)] = 1;
-  EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, others), asked.input()), 1);
-  std::vector<double> both = others;
-  const std::vector<double> own = signature_of(asked);
-  both.insert(both.end(), own.begin(), own.end());
-  const Evidence evidence = evidence_with({.near_network = 0.5, .new_network = 3}, both);
+  EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, {others}), asked.input()), 1);
+  const Evidence evidence = evidence_with({.near_network = 0.5, .new_network = 3}, {others, signature_of(asked)});
   EXPECT_NEAR(novelty(evidence, asked.input()), 0, 1e-12);
   EXPECT_NEAR(relative_width(evidence, asked.input(), false), 0.5, 1e-12);
-  EXPECT_NEAR(relative_width(evidence_with({.near_network = 0.5, .new_network = 3}, others), asked.input(), false), 1.5,
-              1e-12);
+  EXPECT_NEAR(relative_width(evidence_with({.near_network = 0.5, .new_network = 3}, {others}), asked.input(), false),
+              1.5, 1e-12);
 }
 
 TEST(Situation, NoveltyGrowsWithTheDistance) {
@@ -78,7 +75,7 @@ TEST(Situation, NoveltyGrowsWithTheDistance) {
     std::vector<double> other = signature_of(asked);
     for (double& root : other) root *= std::sqrt(1 - share);
     other[static_cast<std::size_t>(CostKind::attention)] = std::sqrt(share);
-    const double found = novelty(evidence_with({.new_network = 3}, other), asked.input());
+    const double found = novelty(evidence_with({.new_network = 3}, {other}), asked.input());
     EXPECT_GT(found, before);
     before = found;
   }
@@ -183,9 +180,11 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   manifest.insert(manifest.find(terms) + terms.size(),
                   R"("near_network": {"value": 0.5}, "new_network": {"value": 3}, "small_batch": {"value": 2}, )"
                   R"("few_families": {"value": 2.5}, "other_version": {"value": 0.25}, )");
-  CheckpointArray signatures{{2, kNumCostKinds}, std::vector<double>(2 * kNumCostKinds, 0.25)};
+  std::string with_networks = manifest;
+  with_networks.insert(1, concat(alike_entry(2, "T4|eager"), ", "));
+  const CheckpointArray networks = alike_array({2, std::vector<double>(kNumCostKinds, 0.25)});
   const Evidence evidence =
-      evidence_of(read_checkpoint(write_checkpoint("law", manifest, {{"network_signatures", signatures}}), "linear"));
+      evidence_of(read_checkpoint(write_checkpoint("law", with_networks, {{"alike_networks", networks}}), "linear"));
   EXPECT_DOUBLE_EQ(evidence.situation.near_network, 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.new_network, 3);
   EXPECT_DOUBLE_EQ(evidence.situation.small_batch, 2);
@@ -198,13 +197,13 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::matmul)], 0.3);
   EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::conv)], 0);
   EXPECT_EQ(evidence.families.at("A100-SXM4-40GB").at("eager"), 3);
-  EXPECT_EQ(evidence.network_signatures.size(), 2 * kNumCostKinds);
+  EXPECT_FALSE(evidence.alike.empty());
 
   const auto message = [](const std::string& text) {
     return testing::message_of<CheckpointError>(
         [&] { (void)evidence_of(read_checkpoint(write_checkpoint("law", text), "linear")); });
   };
-  EXPECT_NE(message(manifest).find("needs the array 'network_signatures'"), std::string::npos);
+  EXPECT_NE(message(manifest).find("needs 'alike_networks'"), std::string::npos);
   const std::string narrowing = R"("small_batch": {"value": 2})";
   manifest.replace(manifest.find(narrowing), narrowing.size(), R"("small_batch": {"value": 0.5})");
   EXPECT_NE(message(manifest).find("interval term 'small_batch' must be a number >= 1, is 0.5"), std::string::npos);

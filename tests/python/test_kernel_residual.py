@@ -13,7 +13,6 @@ from latpred.fitting import (
     kernel_terms,
     measurements,
     ship,
-    situation,
     versions,
 )
 from recipe_graphs import built
@@ -48,7 +47,9 @@ def test_lowering_counts_every_kernel_of_a_call(table):
         assert table.count[inside].sum() == sum(kernel.repeat for kernel in kernels.rows)
         assert row.launches == kernels.num_launches
         flops_s = _core.featurize(kernels, row.device, row.partition).compute_s
-        repeats = [kernel.repeat for kernel in kernels.rows]
+        # Norms are bound by their bytes.
+        is_norm = [kernel.kind in ("softmax", "layer_norm", "group_norm") for kernel in kernels.rows]
+        repeats = np.where(is_norm, 0, [kernel.repeat for kernel in kernels.rows])
         np.testing.assert_allclose(
             (table.term("compute")[inside] * table.count[inside]).sum(), flops_s @ repeats, rtol=1e-6
         )
@@ -141,13 +142,12 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     fitted = quick_fit(table, (0, 1))
     path = tmp_path / "kernel_residual.safetensors"
     intervals = conformal.Intervals(ship.kept_terms()).manifest()
-    arrays = fitted.arrays() | {kernel_residual.SIGNATURES: situation.measured_networks(table)}
     manifest = kernel_residual.make_manifest(fitted, table, intervals)
     evidence = manifest["evidence"]
     # Accel-NASBench's networks ran at 512, single operators at up to millions of rows.
     assert table.rows.batch.max() > 10_000
     assert (evidence["smallest_batch"], evidence["largest_batch"]) == (512, 512)
-    checkpoint.write(path, manifest, arrays)
+    checkpoint.write(path, manifest, fitted.arrays())
     expected = fitted.predict(table, with_floors=False)
     np.testing.assert_allclose(kernel_residual.load(path).predict(table, with_floors=False), expected, rtol=1e-9)
     loaded = _core.load_predictor("kernel_residual", str(path))

@@ -54,6 +54,7 @@ OTHER_STEM = {
     "operator_id.h": "graph",  # nothing to define
     "predictor.h": "predict",  # the table of them is predictors.cpp
     "program.h": "graph",  # nothing to define
+    "quantile.h": "common",  # nothing to define
     "shapes.h": "shapes",  # resolve.cpp
     "text.h": "common",  # the rules of text operators are a text.cpp too
 }

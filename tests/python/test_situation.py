@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from latpred import _core
-from latpred.fitting import checkpoint, conformal, kernel_terms, measurements, ship, situation
+from latpred.fitting import alike_networks, checkpoint, conformal, kernel_terms, measurements, ship, situation
 from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import FLAT, Law
 from recipe_graphs import built
@@ -126,7 +126,10 @@ def test_a_version_is_another_one_where_versions_were_told_apart():
 
     def described(seen):
         seen_table = dataclasses.replace(table, rows=seen)
-        return situation.described(seen_table, dataclasses.replace(table, rows=asked))["is_other_version"]
+        asked_table = dataclasses.replace(table, rows=asked)
+        kinds = len(kernel_terms.KINDS)
+        known = alike_networks.AlikeNetworks({}, np.eye(kinds), *np.zeros((3, kinds)))
+        return situation.described(seen_table, known, asked_table)["is_other_version"]
 
     assert list(described(training)) == [False, True, True, False, False, True]
     assert not described(training.assign(runtime_version="")).any()
@@ -138,15 +141,6 @@ def test_a_version_is_another_one_where_versions_were_told_apart():
     assert list(described(both)) == [True, False, True, True, True, True]
 
 
-def test_cover_leaves_nobody_far():
-    points = np.abs(np.random.default_rng(0).standard_normal((500, 5)))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    kept = situation.cover(points, radius=0.2)
-    assert len(kept) < 250
-    assert situation.distance(points, kept).max() <= 0.2 + 1e-3 * math.sqrt(5)
-    np.testing.assert_allclose(situation.distance(kept, kept), 0)
-
-
 def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     rows = measurements.load().groupby(["device", "family"]).head(2)
     networks = rows[rows.family == "anb"]
@@ -154,7 +148,8 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     table = kernel_terms.lower(rows, built)
     manifest, arrays = checkpoint.read(ship.checkpoint_path("analytic"))
     known, unknown = sorted(set(rows.device))[::2], sorted(set(rows.device))[1::2]
-    measured = situation.cover(situation.signatures(table)[::3], radius=0.1)
+    part = table.select(np.arange(table.size) % 3 == 0)
+    known_networks = alike_networks.fit(part, part.latency_s)
     law = Law(0.6, 3.0, 2.0, 2.5, 0.4, {"eager": 0.3}, {(known[0], "eager"): 1.4})
     terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
     terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
@@ -168,7 +163,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     manifest["evidence"]["device_versions"] = {known[0]: {"eager": ["torch 2.9.1"]}}
     (tmp_path / "predictors").mkdir()
     path = tmp_path / "predictors" / "analytic.safetensors"
-    checkpoint.write(path, manifest, arrays | {"network_signatures": measured})
+    checkpoint.write(path, manifest | known_networks.manifest(), arrays | known_networks.arrays())
     session = _core.Session(str(tmp_path))
 
     found, latency_s = [], []
@@ -187,7 +182,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     asked_rows = table.rows.assign(
         pred=latency_s,
         host_s=table.launches_s,
-        distance=situation.distance(situation.signatures(table), measured),
+        distance=known_networks.distance(alike_networks.signatures(table)),
         families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
         is_other_version=is_unsaid | table.rows.device.eq(known[0]),
         lone_kind=situation.lone_kinds(table),

@@ -45,7 +45,6 @@ struct SharingMode {
   std::string_view description;
   bool on_gpus = false;
   bool on_cpus = false;
-  bool is_whole_device = true;  // each member may use all of it; false: a slice or cores of its own
   std::vector<InterferenceTerm> terms;
 };
 [[nodiscard]] const std::vector<SharingMode>& sharing_modes();

@@ -103,6 +103,10 @@ struct Graph {
   [[nodiscard]] std::vector<std::pair<NodeId, NodeId>> adjacency() const;
 };
 
+// Whether an operator, as a file names it, has PyTorch's mark of one that writes into its first input:
+// "aten.relu_.default", "aten::relu_".
+[[nodiscard]] bool is_in_place(std::string_view source_operator);
+
 // Throws ShapeError naming the first place where `graph` breaks its own rules: ids in range, producers first, one
 // producer for each tensor, no negative size.
 void check(const Graph& graph);

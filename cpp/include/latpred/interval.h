@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "latpred/alike_networks.h"
 #include "latpred/checkpoint.h"
 #include "latpred/operators.h"
 #include "latpred/predictor.h"
@@ -61,8 +62,7 @@ struct Evidence {
   std::array<std::array<std::int64_t, kNumArithmetics>, kNumCostKinds> rows{};
   // Families of whole networks measured on a device by a runtime.
   std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>> families;
-  // Measured networks [N, kinds]: square roots of the kinds' shares of the roofline. Empty: not stored.
-  std::vector<double> network_signatures;
+  AlikeNetworks alike;
   IntervalTerms terms;
   SituationTerms situation;
 };

@@ -47,11 +47,16 @@ struct KernelTerms {
   double cycles_per_byte = 1;  // of the SMs, over those of most measured cards; 1 where clock or SMs are unknown
   // Of compute time: matrix units that do more in a cycle are harder to keep busy. 1 where clock or SMs are unknown.
   double feeding_factor = 1;
+  double nominal_s = 0;
   CostKind kind = CostKind::other;
   ComputeUnits units = ComputeUnits::general;
   KernelLibrary library = KernelLibrary::none;
   MemoryKind memory = MemoryKind::unknown;
 };
+// Of a kernel's FLOPs or its activations, whichever take longer at the rates of an A100: what share of a network it is,
+// whatever runs it and at whatever batch.
+[[nodiscard]] double nominal_s(const Kernel& kernel);
+
 [[nodiscard]] KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Partition& partition);
 
 // A named number of KernelTerms, for a fit.

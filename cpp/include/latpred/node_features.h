@@ -23,10 +23,9 @@ struct NodeFeatureSet {
   std::vector<GraphColumn> node_columns;   // F
   std::vector<GraphColumn> graph_columns;  // S
 };
+// Rows of the table in node_features.cpp.
 // "dippm": 16 operators one-hot, 12 attributes of convolutions, 4 numbers of the output's shape; five static features.
 // "lilou": elements in and out, parameters and FLOPs of each node, beside its operator.
-[[nodiscard]] const std::vector<NodeFeatureSet>& node_feature_sets();
-[[nodiscard]] const NodeFeatureSet& node_feature_set(std::string_view name);
 
 // A graph as plain arrays: N nodes, E edges.
 struct NodeFeatures {

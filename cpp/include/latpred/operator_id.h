@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace latpred {
@@ -287,5 +288,6 @@ enum class OperatorId : std::uint16_t {
   glu = 277,
   crf_decoding = 278,
 };
+inline constexpr std::size_t kOperatorIdLimit = 512;  // above all ids: the size of tables that are looked up directly
 
 }  // namespace latpred

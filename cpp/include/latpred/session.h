@@ -41,15 +41,15 @@ inline constexpr std::string_view kHostDevice = "cpu";
 struct PredictRequest {
   std::string device = "A100";
   std::string partition;        // empty: the whole device
-  std::string runtime;          // empty: the device's default
+  std::string runtime;          // empty: eager
   std::string runtime_version;  // "torch 2.4": one that was measured; empty: not said
   std::string precision = "default";
   std::string input_on = "device";                 // where the caller's input lies: "device", "pinned", "pageable"
   bool autograd = false;                           // keep what a backward pass needs: memory only
-  std::string predictor;                           // empty: the best that covers the case
+  std::string predictor;                           // empty: the calibration's, else the first of the table
   std::string mig_rule = "memory";                 // or "dippm"
   bool strict = false;                             // refuse what lies outside the evidence
-  std::shared_ptr<const Calibration> calibration;  // nullptr: none; empty names above are then the calibration's
+  std::shared_ptr<const Calibration> calibration;  // nullptr: none
   std::shared_ptr<const Device> host;              // what device "cpu" is; nullptr: it cannot be asked for
   std::vector<HostRead> host_reads;           // what it was measured to read; its bandwidth follows the call's bytes
   std::shared_ptr<const GivenLatency> given;  // nullptr: a predictor of the table answers
@@ -122,8 +122,7 @@ struct PartitionRow {
 };
 
 struct Fit {
-  bool fits = false;        // by the upper end of the memory interval
-  double margin_bytes = 0;  // usable minus upper end; negative: missing
+  bool fits = false;  // by the upper end of the memory interval
   double usable_bytes = 0;
   double needed_bytes = 0;  // upper end of the interval
 };

@@ -18,6 +18,8 @@ struct Storage {
 };
 
 inline constexpr double kBitsPerByte = 8;
+inline constexpr int kHalfBits = 16;
+inline constexpr int kSingleBits = 32;
 
 // Bits of the copy that autocast makes of an element of `bits`: it moves between half and single precision.
 [[nodiscard]] int bits_after_cast(int bits);

@@ -60,6 +60,15 @@ std::string grouped_digits(std::int64_t value) {
   return digits;
 }
 
+namespace {
+
+std::string without_separators(std::string text) {
+  std::erase_if(text, [](char letter) { return letter == ' ' || letter == '-' || letter == '_'; });
+  return text;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string wanted = lowered(name);
   std::string best;
@@ -68,7 +77,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   for (const std::string& candidate : candidates) {
     const std::string lowered_candidate = lowered(candidate);
     std::size_t distance = edit_distance(wanted, lowered_candidate);
-    if (!wanted.empty() && lowered_candidate.starts_with(wanted)) distance = std::min<std::size_t>(distance, 1);
+    const bool begins = without_separators(lowered_candidate).starts_with(without_separators(wanted));
+    if (!wanted.empty() && begins) distance = std::min<std::size_t>(distance, 1);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

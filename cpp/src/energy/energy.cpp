@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "latpred/error.h"
+#include "latpred/quantile.h"
 #include "latpred/text.h"
 #include "power_coefficients.h"
 #include "power_model.h"
@@ -20,7 +21,6 @@ constexpr double kOtherBoardLogSd = 0.14;
 // Assumed: nobody measured the power of convolutions, norms and the like here. The readings of whole networks scatter
 // by half of this.
 constexpr double kOtherKindLogSd = 0.2;
-constexpr double kQuantile80 = 1.2816;  // of the normal distribution, two-sided 80 %
 
 // What the fit has rows of: products and attention in half precision.
 bool was_fitted(const Kernel& kernel) {
@@ -31,8 +31,8 @@ bool was_fitted(const Kernel& kernel) {
 
 // `other_share`: of the time, in kernels of which the fit has no rows.
 double power_log_half_width(const Device& device, double other_share) {
-  const double board = device.name == kFittedBoard ? 0 : kQuantile80 * kOtherBoardLogSd;
-  return std::hypot(kPowerLogHalfWidth, board, kQuantile80 * kOtherKindLogSd * other_share);
+  const double board = device.name == kFittedBoard ? 0 : kNormal80 * kOtherBoardLogSd;
+  return std::hypot(kPowerLogHalfWidth, board, kNormal80 * kOtherKindLogSd * other_share);
 }
 
 std::string_view power_provenance(const Device& device, const Partition& partition, double other_share) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "column_values.h"
 #include "physics.h"
 #include "tiles.h"
 
@@ -9,9 +10,6 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 
-// L2 moves two to four times what the memory does (A100 and H200: about three).
-constexpr double kL2BandwidthMultiple = 3;
-
 // Ratios further apart than 2^30 say no more than that one side is negligible.
 constexpr double kLog2Limit = 30;
 
@@ -19,12 +17,6 @@ double log2_of(double value) {
   if (!(value > 0)) return -kLog2Limit;
   return std::clamp(std::log2(value), -kLog2Limit, kLog2Limit);
 }
-// Of a size or count, 0 where the kernel has none.
-double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
-
-double multiple_of(double size, double step) { return size > 0 && std::fmod(size, step) == 0 ? 1.0 : 0.0; }
-// Share of `size` rounded up to whole steps that is used.
-double used_share(double size, double step) { return size > 0 ? size / (std::ceil(size / step) * step) : 1.0; }
 double share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
 const KernelPhysics& physics_of(const KernelOnDevice& input, KernelPhysics& made) {
@@ -97,8 +89,8 @@ const std::vector<FeatureColumn>& feature_columns() {
       {"groups", "log2", "groups of the convolution", [](In in) { return log2_size(in.kernel.groups); }},
       {"window", "log2", "elements of the window", [](In in) { return log2_size(in.kernel.window); }},
       {"stride", "log2", "product of the strides", [](In in) { return log2_size(in.kernel.stride); }},
-      {"n_by_8", "0 or 1", "n is a multiple of 8", [](In in) { return multiple_of(in.kernel.n, 8); }},
-      {"k_by_8", "0 or 1", "k is a multiple of 8", [](In in) { return multiple_of(in.kernel.k, 8); }},
+      {"n_by_8", "0 or 1", "n is a multiple of 8", [](In in) { return is_multiple(in.kernel.n, 8); }},
+      {"k_by_8", "0 or 1", "k is a multiple of 8", [](In in) { return is_multiple(in.kernel.k, 8); }},
       {"n_used_64", "share", "n over n rounded up to 64", [](In in) { return used_share(in.kernel.n, 64); }},
       {"k_used_64", "share", "k over k rounded up to 64", [](In in) { return used_share(in.kernel.k, 64); }},
       {"bytes_over_l2", "log2", "bytes moved over the partition's L2; 0 where the L2 is unknown",

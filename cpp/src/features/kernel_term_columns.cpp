@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "column_values.h"
 #include "kernels/kind_sets.h"
 #include "latpred/kernel_terms.h"
 #include "latpred/text.h"
@@ -22,10 +23,6 @@ constexpr double kLargestInOut = 6;
 constexpr double kNoFlops = 1e-9;
 // Sizes that are no multiple of it leave vectors of half precision partly empty.
 constexpr double kAligned = 8;
-
-double log2_size(double value) { return value > 1 ? std::log2(value) : 0; }
-double is_multiple(double size, double step) { return size > 0 && std::fmod(size, step) == 0 ? 1 : 0; }
-double used_share(double size, double step) { return size > 0 ? size / (std::ceil(size / step) * step) : 1; }
 
 // Kinds whose products have rows of their own: elsewhere m grows with the batch.
 bool has_own_rows(In in) { return in.kernel.kind == CostKind::batch_matmul || in.kernel.kind == CostKind::attention; }

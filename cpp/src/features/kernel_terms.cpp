@@ -5,18 +5,27 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/kind_sets.h"
 #include "physics.h"
 #include "tiles.h"
 
 namespace latpred {
 namespace {
 
-// Of compute time, a margin for clocks above the data sheet's. Memory has none: its clock is fixed.
+// Of compute time, a margin for clocks above the data sheet's.
 constexpr double kSmallestInverse = 0.9;
-// L2 moves two to four times what the memory does (A100 and H200: about three).
-constexpr double kL2BandwidthMultiple = 3;
-// Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB.
+// Of the bandwidth: no point-wise operator of NeuSight's that outgrows L2 moves more than 0.92 of the data sheet's, on
+// nine cards.
+constexpr double kLargestBandwidthShare = 0.94;
+// Where the L2 is unknown: Pascal's and Volta's had 2 to 6 MB, those of large chips from Ampere on 40 to 126 MiB.
 constexpr double kUnknownL2Bytes = 4e6;
+constexpr double kUnknownLargeL2Bytes = 50.0 * (1 << 20);
+constexpr int kLargeL2Capability = 80;
+
+double l2_bytes(const Device& device) {
+  const bool is_large = device.compute_capability.value_or(0) >= kLargeL2Capability;
+  return device.l2_bytes.value_or(is_large ? kUnknownLargeL2Bytes : kUnknownL2Bytes);
+}
 
 // Cycles of all SMs for a byte of the memory's bandwidth, near those of most measured cards (A10, RTX PRO 6000, V100).
 constexpr double kUsualCyclesPerByte = 0.12;
@@ -49,12 +58,11 @@ constexpr std::array<std::pair<std::string_view, MemoryKind>, 9> kMemoryKinds{{
     {"GDDR7", MemoryKind::fast_graphics},
 }};
 
-constexpr std::array kConvolutions{CostKind::conv, CostKind::conv_1x1, CostKind::conv_grouped};
+// Depth-wise ones are no library's: PyTorch and TensorRT have kernels of their own for them.
+constexpr Kinds kLibraryConvolutions = kConvolutions & ~of(CostKind::conv_depthwise);
 
 KernelLibrary library_of(const Kernel& kernel) {
-  if (std::find(kConvolutions.begin(), kConvolutions.end(), kernel.kind) != kConvolutions.end()) {
-    return KernelLibrary::convolution;
-  }
+  if (has(kLibraryConvolutions, kernel.kind)) return KernelLibrary::convolution;
   return is_product(kernel) ? KernelLibrary::product : KernelLibrary::none;
 }
 
@@ -66,6 +74,26 @@ constexpr double kBytesPerSecondOfAPixel = 17e6;
 double usable_bandwidth(const Kernel& kernel, double bytes_per_s) {
   if (!kernel.interpolates || kernel.channels_last || kernel.positions <= 0) return bytes_per_s;
   return std::min(bytes_per_s, kernel.positions * kBytesPerSecondOfAPixel);
+}
+
+// What they compute takes less than a tenth of what they move. With a time for it, learnt of few rows in half precision
+// that were small, large softmaxes came out seven times too slow (LLMCompass, A100).
+constexpr Kinds kBandwidthBound = kNormalising;
+
+// Each step of a recurrent layer waits for the one before: its product fills the device alone, weights are read again,
+// from L2 as far as it holds them, and there is a gap.
+void step_by_step(const Kernel& kernel, const Device& device, const Partition& partition, KernelTerms& terms) {
+  const double steps = std::max(1.0, kernel.gemm_batch);
+  Kernel step = kernel;
+  step.gemm_batch = 1;
+  if (is_product(step)) {
+    terms.wave_factor = choose_tiling(step, uses_tensor_cores(step, device), partition.sms).time_factor;
+  }
+  const double held_bytes = std::min(kernel.weight_bytes, terms.l2_bytes);
+  const double again_bytes = kernel.weight_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
+  terms.weight_bytes += (steps - 1) * again_bytes;
+  terms.least_memory_s += (steps - 1) * again_bytes / terms.bandwidth_bytes_per_s / kLargestBandwidthShare;
+  terms.gap_scale *= steps;
 }
 
 double feeding_factor(const Kernel& kernel, const Device& device) {
@@ -86,13 +114,21 @@ MemoryKind memory_kind(const Device& device) {
   return MemoryKind::unknown;
 }
 
+double nominal_s(const Kernel& kernel) {
+  static const Device& nominal = device("A100-SXM4-40GB");
+  const Arithmetic units = runs_matrix_product(kernel) ? kernel.arithmetic : Arithmetic::fp32;
+  const double moved_s = (kernel.bytes_in + kernel.bytes_out) / nominal.bandwidth_bytes_per_s;
+  return std::max(kernel.flops / nominal.peak_flops_per_s(units).value(), moved_s);
+}
+
 KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Partition& partition) {
   KernelTerms terms;
+  terms.nominal_s = nominal_s(kernel);
   terms.kind = kernel.kind;
   terms.library = library_of(kernel);
   const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
   if (is_product(kernel)) terms.units = has_own_units ? ComputeUnits::matrix : ComputeUnits::general_product;
-  terms.compute_s = kernel.flops / sustained_peak(kernel, device, partition);
+  terms.compute_s = has(kBandwidthBound, kernel.kind) ? 0 : kernel.flops / sustained_peak(kernel, device, partition);
   if (terms.units == ComputeUnits::matrix) terms.feeding_factor = feeding_factor(kernel, device);
   if (is_product(kernel)) {
     terms.wave_factor = choose_tiling(kernel, uses_tensor_cores(kernel, device), partition.sms).time_factor;
@@ -101,17 +137,18 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   terms.weight_bytes = kernel.weight_bytes;
   const double bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
   terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, bandwidth_bytes_per_s);
-  terms.l2_bytes = device.l2_bytes.value_or(kUnknownL2Bytes) * partition.l2_share;
+  terms.l2_bytes = l2_bytes(device) * partition.l2_share;
   terms.least_compute_s = kSmallestInverse * terms.compute_s / winograd_saving(kernel, device);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
-  terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s;
+  terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s / kLargestBandwidthShare;
   if (device.clock_hz) {
     terms.gap_scale = kGapClockHz / *device.clock_hz;
     const double cycles_per_s = partition.sms * *device.clock_hz * device.sustained_share.value;
     if (cycles_per_s > 0) terms.cycles_per_byte = cycles_per_s / bandwidth_bytes_per_s / kUsualCyclesPerByte;
   }
   terms.memory = memory_kind(device);
+  if (kernel.kind == CostKind::recurrent) step_by_step(kernel, device, partition, terms);
   return terms;
 }
 
@@ -132,6 +169,7 @@ const std::vector<TermRow>& term_rows() {
       {"memory_kind", "id", [](const KernelTerms& terms) { return static_cast<double>(terms.memory); }},
       {"cycles_per_byte", "1", [](const KernelTerms& terms) { return terms.cycles_per_byte; }},
       {"feeding_factor", "1", [](const KernelTerms& terms) { return terms.feeding_factor; }},
+      {"nominal", "s", [](const KernelTerms& terms) { return terms.nominal_s; }},
   };
   return rows;
 }

@@ -263,17 +263,6 @@ const Recipe& recipe_of(std::string_view name) {
 
 }  // namespace
 
-const std::vector<NodeFeatureSet>& node_feature_sets() {
-  static const std::vector<NodeFeatureSet> sets = [] {
-    std::vector<NodeFeatureSet> result;
-    for (const Recipe& recipe : recipes()) result.push_back(recipe.set);
-    return result;
-  }();
-  return sets;
-}
-
-const NodeFeatureSet& node_feature_set(std::string_view name) { return recipe_of(name).set; }
-
 NodeFeatures node_features(const Graph& graph, std::string_view set) {
   const Recipe& recipe = recipe_of(set);
   NodeFeatures result{.set = &recipe.set};

@@ -35,11 +35,10 @@ struct WinogradTile {
   double saving;
 };
 constexpr std::array<WinogradTile, 2> kWinogradTiles{{{4, 4}, {2, 2.25}}};
-constexpr double kWinogradWindow = 9;
 
 bool has_winograd(const Kernel& kernel, const Device& device) {
-  return kernel.kind == CostKind::conv && kernel.window == kWinogradWindow && kernel.stride == 1 &&
-         kernel.positions > 0 && (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
+  return kernel.kind == CostKind::conv && kernel.is_3x3 && kernel.stride == 1 && kernel.positions > 0 &&
+         (kernel.arithmetic == Arithmetic::fp32 || !has_units(device, kernel.arithmetic));
 }
 
 }  // namespace

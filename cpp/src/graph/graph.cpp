@@ -165,6 +165,14 @@ std::uint64_t Graph::hash() const {
   return hash.state();
 }
 
+bool is_in_place(std::string_view source_operator) {
+  const std::size_t space = source_operator.find_first_of(".:");
+  const std::size_t start = source_operator.find_first_not_of(".:", space);
+  if (space == std::string_view::npos || start == std::string_view::npos) return false;
+  const std::string_view name = source_operator.substr(start, source_operator.find('.', start) - start);
+  return name.size() > 1 && name.ends_with('_') && !name.ends_with("__");
+}
+
 std::vector<std::pair<NodeId, NodeId>> Graph::adjacency() const {
   std::vector<NodeId> producer(tensors.size(), -1);
   std::vector<std::pair<NodeId, NodeId>> edges;

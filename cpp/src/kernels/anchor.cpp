@@ -24,12 +24,18 @@ void describe_image(const Graph& graph, const Node& node, const AnchorContext& c
   const Shape image = channels_first(node.attributes, graph.tensors[node.outputs[0]].shape);
   if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
   row.interpolates =
-      row.kind == CostKind::resize && !context.is_generated && node.attributes.text("mode", "nearest") != "nearest";
+      row.kind == CostKind::resize && context.is_pytorch && node.attributes.text("mode", "nearest") != "nearest";
   row.channels_last =
       context.moves_channels_last ||
       (!context.channels_last.empty() && std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
         return id != kAbsent && context.channels_last[id];
       }));
+}
+
+bool is_3x3(const Node& node, const Convolution& convolution) {
+  const Shape dilations = node.attributes.integers("dilations");
+  const bool is_dense = std::ranges::all_of(dilations, [](std::int64_t dilation) { return dilation == 1; });
+  return convolution.window == Shape{3, 3} && is_dense && !convolution.is_transposed;
 }
 
 // [batch, channels, ...]; instance norms have a group for each channel.
@@ -76,6 +82,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
   row.stride = product(node.attributes.integers("strides"));
   if (const auto convolution = convolution_of(graph, node)) {
     row.window = static_cast<double>(convolution->window_elements());
+    row.is_3x3 = is_3x3(node, *convolution);
   }
 }
 

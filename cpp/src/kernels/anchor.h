@@ -9,7 +9,7 @@ namespace latpred {
 
 struct AnchorContext {
   const std::vector<bool>& channels_last;  // [tensors] of PyTorch's memory format; empty elsewhere
-  bool is_generated = false;               // by a compiler, which gives every element a thread of its own
+  bool is_pytorch = false;                 // runs PyTorch's own kernels
   bool moves_channels_last = false;        // the compiler gives convolutions such images
 };
 

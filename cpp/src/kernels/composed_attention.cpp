@@ -14,7 +14,6 @@ namespace latpred {
 namespace {
 
 constexpr std::size_t kFusedAttentionRank = 4;
-constexpr int kSingleBits = 32;
 constexpr double kSingleBytes = 4;
 constexpr double kBoolBytes = 1;
 

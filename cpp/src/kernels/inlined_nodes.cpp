@@ -17,8 +17,6 @@ constexpr std::array kReadTwice{
     OperatorId::swish,      OperatorId::elu,   OperatorId::selu,       OperatorId::celu,       OperatorId::gelu,
     OperatorId::fast_gelu,  OperatorId::mish,  OperatorId::softplus};
 
-constexpr int kHalfBits = 16;
-constexpr int kSingleBits = 32;
 constexpr Kinds kSameShape = kPointwise | of(CostKind::batch_norm);
 
 // What Inductor computes where it is read.

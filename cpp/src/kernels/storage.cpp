@@ -69,15 +69,6 @@ std::optional<Arithmetic> stored_arithmetic(const Graph& graph, const Node& node
   return std::nullopt;
 }
 
-constexpr int kHalfBits = 16;
-constexpr int kSingleBits = 32;
-
-// PyTorch's names for what writes into its first argument, whose type it keeps: "aten.add_.Tensor".
-bool is_in_place(const Node& node) {
-  const std::string_view name = node.source_operator;
-  return name.starts_with("aten.") && name.find("_.") != std::string_view::npos;
-}
-
 void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
@@ -104,7 +95,7 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
     }
     if (widest == 0) widest = widest_scalar;
     int result = to_half ? kHalfBits : to_single || widest == 0 ? kSingleBits : widest;
-    if (is_in_place(node) && !node.inputs.empty() && node.inputs[0] != kAbsent) {
+    if (is_in_place(node.source_operator) && !node.inputs.empty() && node.inputs[0] != kAbsent) {
       result = storage.tensor_bits[node.inputs[0]];
     }
     for (const TensorId id : node.outputs) {

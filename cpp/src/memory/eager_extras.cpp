@@ -255,10 +255,8 @@ constexpr RuleRow kRules[]{
     {OperatorId::linear, linear},
 };
 
-constexpr std::size_t kNumIds = 512;  // more than operators: the table below is a direct look-up
-
-constexpr std::array<Rule, kNumIds> kRuleOf = [] {
-  std::array<Rule, kNumIds> rules{};
+constexpr std::array<Rule, kOperatorIdLimit> kRuleOf = [] {
+  std::array<Rule, kOperatorIdLimit> rules{};
   for (const RuleRow& row : kRules) rules[static_cast<std::size_t>(row.op)] = row.rule;
   return rules;
 }();
@@ -279,7 +277,7 @@ std::vector<EagerExtra> eager_extras(const EagerNode& eager) {
   // Every rule looks at the first input and output.
   if (!eager.has_input(0) || eager.node.outputs.empty() || eager.node.outputs[0] == kAbsent) return extras;
   const auto id = static_cast<std::size_t>(eager.node.op);
-  if (id < kNumIds && kRuleOf[id] != nullptr) kRuleOf[id](eager, extras);
+  if (id < kOperatorIdLimit && kRuleOf[id] != nullptr) kRuleOf[id](eager, extras);
   return extras;
 }
 

@@ -13,17 +13,6 @@
 namespace latpred {
 namespace {
 
-// PyTorch's mark of an operator that writes into its first input: "aten.relu_.default", "aten::relu_".
-bool is_in_place(std::string_view source_operator) {
-  constexpr std::string_view kLibrary = "aten";
-  if (source_operator.substr(0, kLibrary.size()) != kLibrary) return false;
-  source_operator.remove_prefix(kLibrary.size());
-  const std::size_t start = source_operator.find_first_not_of(".:");
-  if (start == std::string_view::npos) return false;
-  const std::string_view name = source_operator.substr(start, source_operator.find('.', start) - start);
-  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
-}
-
 // Kernels whose outputs are written where the inputs of the same place were read.
 bool goes_element_by_element(CostKind kind) {
   constexpr std::array kKinds{CostKind::unary,      CostKind::binary,     CostKind::cast,

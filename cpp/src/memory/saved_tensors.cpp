@@ -147,11 +147,9 @@ constexpr SavedRow kSaved[]{
     {Saved::second_output, Id::sort},
 };
 
-constexpr std::size_t kNumIds = 512;  // more than operators: the table below is a direct look-up
-
 // Not in the table: the input, as nearly every point-wise operator, normalisation, pooling and convolution does.
-constexpr std::array<Saved, kNumIds> kSavedOf = [] {
-  std::array<Saved, kNumIds> saved{};
+constexpr std::array<Saved, kOperatorIdLimit> kSavedOf = [] {
+  std::array<Saved, kOperatorIdLimit> saved{};
   saved.fill(Saved::input);
   for (const SavedRow& row : kSaved) saved[static_cast<std::size_t>(row.op)] = row.saved;
   return saved;

@@ -57,8 +57,7 @@ class Rewriter {
   void set_inputs(NodeId id, std::vector<TensorId> inputs);
   Attributes& attributes(NodeId id);
   Tensor& mutable_tensor(TensorId id) { return graph_.tensors[id]; }
-  // The cost is counted again: its tensors have changed.
-  void touch(NodeId id) { touched_[id] = 1; }
+  // Costs are counted again: the tensor has changed.
   void touch_around(TensorId id);
 
   [[nodiscard]] Graph finish();

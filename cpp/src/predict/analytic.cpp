@@ -22,7 +22,6 @@ constexpr double kTileElements = 128 * 128;
 // A margin for clocks above the data sheet's; nothing but Winograd's saved multiplications goes lower.
 constexpr double kSmallestInverse = 0.9;
 constexpr double kSmallestWinogradInverse = 1 / 2.25;  // F(2x2, 3x3)
-constexpr double kWinogradWindow = 9;
 
 // What small matrix products cost beyond their FLOPs: m, n and k count as m + edge_m, ... (prologues, ragged tiles),
 // and the last wave of tiles costs a share of a full one. Smooth and growing, so that latency grows with every size.
@@ -72,36 +71,26 @@ class Analytic : public Predictor {
 
  private:
   void read_efficiencies(const Checkpoint& checkpoint) {
-    const auto positive = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const auto& {
-      const std::vector<double>& values = checkpoint.array(name, shape);
-      if (std::any_of(values.begin(), values.end(), [](double value) { return !(value >= 0) || std::isinf(value); })) {
-        throw CheckpointError(concat("checkpoint '", checkpoint.path, "': array '", name, "' must be >= 0 and finite"),
-                              {.path = checkpoint.path});
-      }
-      return values;
-    };
-    const std::vector<double>& compute = positive("inverse_compute", {kKinds, kArithmetics});
-    const std::vector<double>& memory = positive("inverse_memory", {kKinds, kArithmetics});
-    const std::vector<double>& edges = positive("edge_costs", {kKinds, kArithmetics, 4});
+    const std::vector<double>& compute = checkpoint.array_from_zero("inverse_compute", {kKinds, kArithmetics});
+    const std::vector<double>& memory = checkpoint.array_from_zero("inverse_memory", {kKinds, kArithmetics});
+    const std::vector<double>& edges = checkpoint.array_from_zero("edge_costs", {kKinds, kArithmetics, 4});
     efficiencies_.resize(compute.size());
     for (std::size_t cell = 0; cell < compute.size(); ++cell) {
       efficiencies_[cell] = {compute[cell],
                              memory[cell],
                              {edges[4 * cell], edges[4 * cell + 1], edges[4 * cell + 2], edges[4 * cell + 3]}};
     }
-    winograd_inverse_compute_ = positive("winograd_inverse_compute", {1})[0];
-    gap_s_ = positive("gap_s", {1})[0];
-    kernel_norm_ = positive("kernel_norm", {1})[0];
+    winograd_inverse_compute_ = checkpoint.array_from_zero("winograd_inverse_compute", {1})[0];
+    gap_s_ = checkpoint.array_from_zero("gap_s", {1})[0];
+    kernel_norm_ = checkpoint.array_above_zero("kernel_norm", {1})[0];
   }
 
   void read_devices(const Checkpoint& checkpoint) {
-    try {
+    read_from(checkpoint.path, [&] {
       for (const Json& name : checkpoint.manifest.at("device_factors").array()) devices_.push_back(name.text());
-    } catch (const Error& error) {
-      throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
-    }
+    });
     const std::vector<double>& values =
-        checkpoint.array("device_factors", {static_cast<std::int64_t>(devices_.size()), 3});
+        checkpoint.array_above_zero("device_factors", {static_cast<std::int64_t>(devices_.size()), 3});
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       factors_.push_back({values[3 * i], values[3 * i + 1], values[3 * i + 2]});
     }
@@ -113,8 +102,7 @@ class Analytic : public Predictor {
   }
 
   static bool runs_winograd(const Kernel& kernel, Arithmetic arithmetic) {
-    return kernel.kind == CostKind::conv && arithmetic == Arithmetic::fp32 && kernel.window == kWinogradWindow &&
-           kernel.stride == 1;
+    return kernel.kind == CostKind::conv && arithmetic == Arithmetic::fp32 && kernel.is_3x3 && kernel.stride == 1;
   }
 
   // One execution of `kernel`.

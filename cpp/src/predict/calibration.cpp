@@ -6,6 +6,7 @@
 
 #include "host.h"
 #include "latpred/error.h"
+#include "latpred/quantile.h"
 #include "latpred/text.h"
 #include "spread.h"
 

@@ -62,6 +62,8 @@ CheckpointArray read_array(const std::string& name, const Json& entry, std::stri
   if (num_values > 0) {
     std::memcpy(array.values.data(), data.data() + first, static_cast<std::size_t>(last - first));
   }
+  const auto odd = std::ranges::find_if_not(array.values, [](double value) { return std::isfinite(value); });
+  if (odd != array.values.end()) throw CheckpointError(concat("array '", name, "' must be finite, holds ", *odd));
   return array;
 }
 
@@ -130,13 +132,28 @@ const std::vector<double>& Checkpoint::array(const std::string& name, const std:
   return found->second.values;
 }
 
-Checkpoint read_checkpoint(const std::string& path, std::string_view predictor) {
-  try {
-    return parse(path, predictor);
-  } catch (const Error& error) {  // JSON and look-up errors too: to the caller it is one bad checkpoint
-    throw CheckpointError(concat("checkpoint '", path, "': ", error.what()),
-                          {.path = path, .offset = error.data().offset});
+const std::vector<double>& Checkpoint::array_from_zero(const std::string& name,
+                                                       const std::vector<std::int64_t>& shape) const {
+  const std::vector<double>& values = array(name, shape);
+  const auto negative = std::ranges::find_if(values, [](double value) { return value < 0; });
+  if (negative != values.end()) {
+    throw CheckpointError(concat("checkpoint '", path, "': array '", name, "' must be >= 0, holds ", *negative),
+                          {.path = path});
   }
+  return values;
+}
+
+const std::vector<double>& Checkpoint::array_above_zero(const std::string& name,
+                                                        const std::vector<std::int64_t>& shape) const {
+  const std::vector<double>& values = array_from_zero(name, shape);
+  if (std::ranges::find(values, 0.0) != values.end()) {
+    throw CheckpointError(concat("checkpoint '", path, "': array '", name, "' must be > 0, holds 0"), {.path = path});
+  }
+  return values;
+}
+
+Checkpoint read_checkpoint(const std::string& path, std::string_view predictor) {
+  return read_from(path, [&] { return parse(path, predictor); });
 }
 
 double positive_value(std::string_view what, const Json& term) {

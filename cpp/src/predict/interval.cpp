@@ -8,6 +8,7 @@
 #include "latpred/error.h"
 #include "latpred/json.h"
 #include "latpred/precision.h"
+#include "latpred/quantile.h"
 #include "latpred/text.h"
 #include "situation.h"
 #include "spread.h"
@@ -103,54 +104,54 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
   return notes;
 }
 
+Evidence read_evidence(const Checkpoint& checkpoint) {
+  const Json& manifest = checkpoint.manifest;
+  const Json& found = manifest.at("evidence");
+  Evidence evidence;
+  evidence.predictor = manifest.at("predictor").text();
+  evidence.is_fitted = found.at("is_fitted").boolean();
+  evidence.devices = names_of(found.at("devices"));
+  evidence.runtimes = names_of(found.at("runtimes"));
+  if (const Json* versions = found.find("versions")) {
+    for (const auto& [name, of_runtime] : versions->object()) evidence.versions[name] = names_of(of_runtime);
+  }
+  if (const Json* devices = found.find("device_versions")) {
+    for (const auto& [device, of_device] : devices->object()) {
+      for (const auto& [name, of_runtime] : of_device.object()) {
+        evidence.device_versions[device][name] = names_of(of_runtime);
+      }
+    }
+  }
+  evidence.precisions = names_of(found.at("precisions"));
+  evidence.smallest_batch = found.at("smallest_batch").integer();
+  evidence.largest_batch = found.at("largest_batch").integer();
+  const Json& rows = found.at("rows");
+  for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
+    const Json* of_kind = rows.find(cost_kind_name(static_cast<CostKind>(kind)));
+    if (of_kind == nullptr) continue;
+    for (std::size_t arithmetic = 0; arithmetic < kNumArithmetics; ++arithmetic) {
+      const Json* count = of_kind->find(arithmetic_name(static_cast<Arithmetic>(arithmetic)));
+      if (count != nullptr) evidence.rows[kind][arithmetic] = count->integer();
+    }
+  }
+  const Json& terms = manifest.at("interval_terms");
+  evidence.terms = {.log_bias = term(terms, "log_bias"),
+                    .known_device = term(terms, "known_device"),
+                    .unknown_device = term(terms, "unknown_device"),
+                    .device_sd = term(terms, "device_sd"),
+                    .runtime_sd = term(terms, "runtime_sd"),
+                    .kind_sd = term(terms, "kind_sd"),
+                    .host_sd = term(terms, "host_sd")};
+  if (const Json* cpu = manifest.find("cpu"))
+    evidence.terms.cpu = positive_value("cpu half_width", cpu->at("half_width"));
+  read_situation(checkpoint, evidence);
+  return evidence;
+}
+
 }  // namespace
 
 Evidence evidence_of(const Checkpoint& checkpoint) {
-  try {
-    const Json& manifest = checkpoint.manifest;
-    const Json& found = manifest.at("evidence");
-    Evidence evidence;
-    evidence.predictor = manifest.at("predictor").text();
-    evidence.is_fitted = found.at("is_fitted").boolean();
-    evidence.devices = names_of(found.at("devices"));
-    evidence.runtimes = names_of(found.at("runtimes"));
-    if (const Json* versions = found.find("versions")) {
-      for (const auto& [name, of_runtime] : versions->object()) evidence.versions[name] = names_of(of_runtime);
-    }
-    if (const Json* devices = found.find("device_versions")) {
-      for (const auto& [device, of_device] : devices->object()) {
-        for (const auto& [name, of_runtime] : of_device.object()) {
-          evidence.device_versions[device][name] = names_of(of_runtime);
-        }
-      }
-    }
-    evidence.precisions = names_of(found.at("precisions"));
-    evidence.smallest_batch = found.at("smallest_batch").integer();
-    evidence.largest_batch = found.at("largest_batch").integer();
-    const Json& rows = found.at("rows");
-    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
-      const Json* of_kind = rows.find(cost_kind_name(static_cast<CostKind>(kind)));
-      if (of_kind == nullptr) continue;
-      for (std::size_t arithmetic = 0; arithmetic < kNumArithmetics; ++arithmetic) {
-        const Json* count = of_kind->find(arithmetic_name(static_cast<Arithmetic>(arithmetic)));
-        if (count != nullptr) evidence.rows[kind][arithmetic] = count->integer();
-      }
-    }
-    const Json& terms = manifest.at("interval_terms");
-    evidence.terms = {.log_bias = term(terms, "log_bias"),
-                      .known_device = term(terms, "known_device"),
-                      .unknown_device = term(terms, "unknown_device"),
-                      .device_sd = term(terms, "device_sd"),
-                      .runtime_sd = term(terms, "runtime_sd"),
-                      .kind_sd = term(terms, "kind_sd"),
-                      .host_sd = term(terms, "host_sd")};
-    if (const Json* cpu = manifest.find("cpu"))
-      evidence.terms.cpu = positive_value("cpu half_width", cpu->at("half_width"));
-    read_situation(checkpoint, evidence);
-    return evidence;
-  } catch (const Error& error) {
-    throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
-  }
+  return read_from(checkpoint.path, [&] { return read_evidence(checkpoint); });
 }
 
 std::string_view measured_version(const Evidence& evidence, std::string_view runtime, std::string_view asked) {

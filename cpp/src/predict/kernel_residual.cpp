@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host.h"
+#include "kernels/kind_sets.h"
 #include "latpred/checkpoint.h"
 #include "latpred/error.h"
 #include "latpred/interval.h"
@@ -80,34 +81,36 @@ class KernelResidual : public Predictor {
   explicit KernelResidual(const std::string& path) {
     const Checkpoint checkpoint = read_checkpoint(path, "kernel_residual");
     evidence_ = evidence_of(checkpoint);
-    try {
-      read(checkpoint);
-    } catch (const CheckpointError&) {
-      throw;
-    } catch (const Error& error) {
-      throw CheckpointError(concat("checkpoint '", checkpoint.path, "': ", error.what()), {.path = checkpoint.path});
-    }
+    read_from(path, [&] { read(checkpoint); });
   }
 
   [[nodiscard]] LatencyOutput latency(const LatencyInput& input) const override {
     const std::vector<Kernel>& kernels = input.kernels.rows;
-    const std::vector<Outputs> learnt = outputs(input);
+    const std::vector<Outputs> learnt = outputs(kernels, input);
     const auto device = devices_.find(input.device.name);
     const DeviceEffects on_device = device == devices_.end() ? DeviceEffects{} : device->second;
     const auto runtime = runtimes_.find(concat(input.runtime.name, "|", input.version));
     const RuntimeEffects by_runtime = runtime == runtimes_.end() ? RuntimeEffects{} : runtime->second;
     const double kernels_factor = input.device.is_gpu ? 1 : cpu_kernels_factor_;
+    const auto once_s = [&](const Kernel& kernel, const Outputs& of_kernel) {
+      return seconds(kernel_terms(kernel, input.device, input.partition), of_kernel, on_device, by_runtime);
+    };
     std::vector<double> kernel_s;
     kernel_s.reserve(kernels.size());
+    for (std::size_t k = 0; k < kernels.size(); ++k) kernel_s.push_back(once_s(kernels[k], learnt[k]));
+    const auto [places, in_float32] = also_in_float32(kernels);
+    const std::vector<Outputs> learnt_in_float32 = outputs(in_float32, input);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      kernel_s[places[i]] = std::min(kernel_s[places[i]], once_s(in_float32[i], learnt_in_float32[i]));
+    }
+    const double of_alike = evidence_.alike.factor(input);
     for (std::size_t k = 0; k < kernels.size(); ++k) {
-      const KernelTerms terms = kernel_terms(kernels[k], input.device, input.partition);
-      kernel_s.push_back(seconds(terms, learnt[k], on_device, by_runtime) * kernels_factor *
-                         static_cast<double>(kernels[k].repeat));
+      kernel_s[k] *= kernels_factor * of_alike * static_cast<double>(kernels[k].repeat);
     }
     const auto launching = launch_factors_.find(concat(input.device.name, "|", input.runtime.name));
     const double of_device = launching == launch_factors_.end() ? 1 : launching->second;
     const double factor = of_device * (input.device.is_gpu ? 1 : cpu_launches_factor_);
-    return add_host(input, std::move(kernel_s), factor * kind_factor(input));
+    return add_host(input, std::move(kernel_s), factor * of_alike * kind_factor(input));
   }
 
   [[nodiscard]] const Evidence& evidence() const override { return evidence_; }
@@ -203,8 +206,7 @@ class KernelResidual : public Predictor {
   }
 
   // [K]; kernels with the same inputs share one run of the MLP.
-  [[nodiscard]] std::vector<Outputs> outputs(const LatencyInput& input) const {
-    const std::vector<Kernel>& kernels = input.kernels.rows;
+  [[nodiscard]] std::vector<Outputs> outputs(const std::vector<Kernel>& kernels, const LatencyInput& input) const {
     const std::size_t width = term_columns().size();
     std::vector<double> columns(kernels.size() * width);  // [K, F]
     // By the columns' bytes; views of `columns`, which keeps its place.
@@ -225,6 +227,19 @@ class KernelResidual : public Predictor {
                         of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3]});
     }
     return result;
+  }
+
+  // Convolutions that may run on TF32 units, and what they are on general ones: cuDNN's float32 algorithms, Winograd's
+  // among them, stay open to them. No convolution on TF32 units was measured.
+  static std::pair<std::vector<std::size_t>, std::vector<Kernel>> also_in_float32(const std::vector<Kernel>& kernels) {
+    std::pair<std::vector<std::size_t>, std::vector<Kernel>> found;
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      if (kernels[k].arithmetic != Arithmetic::tf32 || !has(kConvolutions, kernels[k].kind)) continue;
+      found.first.push_back(k);
+      found.second.push_back(kernels[k]);
+      found.second.back().arithmetic = Arithmetic::fp32;
+    }
+    return found;
   }
 
   // One execution. The same form as predictors/kernel_sums.cpp fits.

@@ -19,10 +19,7 @@ class Linear : public Predictor {
   explicit Linear(const std::string& path) {
     const Checkpoint checkpoint = read_checkpoint(path, "linear");
     evidence_ = evidence_of(checkpoint);
-    const std::vector<double>& fitted = checkpoint.array("coefficients", {4});
-    if (std::any_of(fitted.begin(), fitted.end(), [](double value) { return !(value >= 0); })) {
-      throw CheckpointError(concat("checkpoint '", path, "': coefficients must be >= 0"), {.path = path});
-    }
+    const std::vector<double>& fitted = checkpoint.array_from_zero("coefficients", {4});
     compute_ = fitted[0];
     activations_ = fitted[1];
     weights_ = fitted[2];

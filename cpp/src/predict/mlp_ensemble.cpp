@@ -5,9 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "latpred/error.h"
-#include "latpred/text.h"
-
 namespace latpred {
 namespace {
 
@@ -40,12 +37,11 @@ MlpEnsemble::MlpEnsemble(const Checkpoint& checkpoint, std::int64_t num_members,
   }
   // The first layer takes columns as they are, with the scaling inside its weights: one-hot columns stay 0.
   const std::vector<double>& mean = checkpoint.array("input_mean", {num_members, widths[0]});
-  const std::vector<double>& deviation = checkpoint.array("input_deviation", {num_members, widths[0]});
+  const std::vector<double>& deviation = checkpoint.array_above_zero("input_deviation", {num_members, widths[0]});
   for (std::size_t e = 0; e < members_.size(); ++e) {
     Layer& first = members_[e].front();
     for (std::size_t i = 0; i < first.inputs; ++i) {
       const double scale = deviation[e * first.inputs + i];
-      if (!(scale > 0)) throw CheckpointError(concat("input_deviation must be > 0, got ", scale));
       for (std::size_t o = 0; o < first.outputs; ++o) {
         double& weight = first.weight[i * first.outputs + o];
         weight /= scale;

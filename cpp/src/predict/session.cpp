@@ -17,6 +17,7 @@
 #include "latpred/text.h"
 #include "memory_interval.h"
 #include "mig.h"
+#include "units.h"
 
 namespace latpred {
 namespace {
@@ -164,6 +165,16 @@ Prediction start_answer(const Graph& graph, const PredictRequest& request, const
   return result;
 }
 
+// What no latency can be right about: such a call ends for want of memory.
+void note_memory(const Device& device, const Partition& part, Prediction& result) {
+  if (result.memory.total_bytes <= part.memory_bytes) return;
+  constexpr double kMegabyte = 1e6;
+  const std::string where = part.name.empty() ? std::string(device.name) : concat(device.name, " ", part.name);
+  result.coverage.push_back(concat(
+      "does not fit: needs ", grouped_digits(std::llround(result.memory.total_bytes / kMegabyte)), " MB of memory, ",
+      where, " has ", grouped_digits(std::llround(part.memory_bytes / kMegabyte)), " MB for it"));
+}
+
 void refuse_outside_evidence(const Prediction& prediction) {
   if (!prediction.unknown_operators.empty()) {
     throw UnsupportedOperatorError(concat("strict: no table knows ", join(prediction.unknown_operators),
@@ -193,15 +204,21 @@ Prediction predict_given(const Graph& graph, const PredictRequest& request) {
     throw InvalidArgumentError(concat("predictor '", request.predictor, "' tells no versions of runtimes apart: leave ",
                                       "runtime_version out, got '", request.runtime_version, "'"));
   }
+  if (!request.partition.empty()) {
+    throw InvalidArgumentError(concat("predictor '", request.predictor, "' answers for a whole device: leave ",
+                                      "partition out, got '", request.partition, "'"));
+  }
   const Device& device_row = asked_device(request);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
-  const Partition part = partition(device_row, request.partition);
   const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
-  Prediction result = start_answer(graph, request, device_row, kernels, part.name, request.predictor);
-  result.latency_s = request.given->latency_s;
-  result.latency_interval_s = request.given->interval_s;
+  Prediction result = start_answer(graph, request, device_row, kernels, "", request.predictor);
+  result.input_copy_s = input_copy_s(graph, device_row, request.input_on);
+  result.latency_s = request.given->latency_s + result.input_copy_s;
+  result.latency_interval_s = {request.given->interval_s.lower + result.input_copy_s,
+                               request.given->interval_s.upper + result.input_copy_s};
   result.latency_provenance = request.given->provenance;
   result.coverage = request.given->coverage;
+  note_memory(device_row, partition(device_row, ""), result);
   if (request.strict) refuse_outside_evidence(result);
   return result;
 }
@@ -271,6 +288,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   result.latency_provenance = covered.provenance;
   result.coverage = covered.notes;
   if (run.host) result.coverage.push_back(run.host->note);
+  note_memory(run.device, run.partition, result);
   if (run.record != nullptr) {
     result.latency_provenance = "measured";
     result.coverage.clear();
@@ -325,7 +343,7 @@ std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest
     const auto repeat = static_cast<double>(kernel.repeat);
     rows.push_back({.name = kernel.name,
                     .kind = std::string(cost_kind_name(kernel.kind)),
-                    .arithmetic = std::string(arithmetic_name(kernel.arithmetic)),
+                    .arithmetic = std::string(arithmetic_name(executed_arithmetic(kernel, run.device))),
                     .members = member_names(graph, kernel),
                     .repeat = kernel.repeat,
                     .latency_s = run.latency.kernel_s[i],
@@ -349,7 +367,9 @@ std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest
 
 std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictRequest& request) const {
   std::vector<PartitionRow> rows;
-  for (const Partition& profile : mig_profiles(asked_device(request))) {
+  const std::vector<Partition>& profiles = mig_profiles(asked_device(request));
+  if (!profiles.empty()) refuse_table_of_parts(request, "table of partitions");
+  for (const Partition& profile : profiles) {
     PredictRequest part = request;
     part.partition = profile.name;
     part.strict = false;
@@ -374,11 +394,12 @@ std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictR
 Fit Session::fits(const Graph& graph, const PredictRequest& request) const {
   const Device& device_row = asked_device(request);
   const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  check_units(device_row, precision_of(runtime_row, request.precision));
   const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
   const MemoryEstimate memory = estimate_memory(graph, kernels, device_row, {.autograd = request.autograd});
   const double usable = partition(device_row, request.partition).memory_bytes;
   const double needed = memory_interval(memory).upper;
-  return {.fits = needed <= usable, .margin_bytes = usable - needed, .usable_bytes = usable, .needed_bytes = needed};
+  return {.fits = needed <= usable, .usable_bytes = usable, .needed_bytes = needed};
 }
 
 std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& request) const {
@@ -391,6 +412,7 @@ std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& re
     fitting = failing;
     failing *= 2;
   }
+  if (failing > kLargestBatch) return fitting;
   const auto last_between = [&](std::int64_t fits, std::int64_t fails) {
     while (fails - fits > 1) {
       const std::int64_t middle = fits + (fails - fits) / 2;
@@ -401,7 +423,9 @@ std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& re
   fitting = last_between(fitting, failing);
   // What the allocator keeps may fall with the batch, so that one that does not fit is no bound.
   constexpr std::int64_t kStepsOfAnOctave = 16;
-  const auto above = [&](std::int64_t step) { return fitting + fitting * step / kStepsOfAnOctave; };
+  const auto above = [&](std::int64_t step) {
+    return std::min(fitting + fitting * step / kStepsOfAnOctave, kLargestBatch);
+  };
   for (std::int64_t step = kStepsOfAnOctave - 1; step > 0 && above(step) > fitting; --step) {
     if (fits_at(above(step))) return last_between(above(step), above(step + 1));
   }

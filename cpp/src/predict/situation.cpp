@@ -18,8 +18,6 @@ constexpr double kSmallBatchOctaves = 3;
 constexpr double kManyFamilies = 64;
 constexpr double kLoneShare = 0.9;
 
-constexpr std::string_view kSignatures = "network_signatures";
-
 double factor(const Json& terms, std::string_view name, double least) {
   const Json* found = terms.find(name);
   if (found == nullptr) return 1;
@@ -103,42 +101,14 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
       for (const auto& [runtime, count] : of_device.object()) evidence.families[device][runtime] = count.integer();
     }
   }
-  const auto signatures = checkpoint.arrays.find(std::string(kSignatures));
-  if (signatures != checkpoint.arrays.end()) {
-    const std::vector<std::int64_t>& shape = signatures->second.shape;
-    const std::int64_t count = shape.empty() ? 0 : shape.front();
-    evidence.network_signatures = checkpoint.array(std::string(kSignatures), {count, kNumCostKinds});
+  evidence.alike = AlikeNetworks(checkpoint);
+  if (found.new_network > 1 && evidence.alike.empty()) {
+    throw CheckpointError("interval term 'new_network' needs 'alike_networks', which are missing");
   }
-  if (found.new_network > 1 && evidence.network_signatures.empty()) {
-    throw CheckpointError(concat("interval term 'new_network' needs the array '", kSignatures, "', which is missing"));
-  }
-}
-
-std::array<double, kNumCostKinds> network_signature(const LatencyInput& input) {
-  std::array<double, kNumCostKinds> signature{};
-  double total_s = 0;
-  for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
-    const Kernel& kernel = input.kernels.rows[k];
-    const double roofline_s = input.features.physics.at(k).roofline_s * static_cast<double>(kernel.repeat);
-    signature[static_cast<std::size_t>(kernel.kind)] += roofline_s;
-    total_s += roofline_s;
-  }
-  for (double& share : signature) share = total_s > 0 ? std::sqrt(share / total_s) : 0;
-  return signature;
 }
 
 double novelty(const Evidence& evidence, const LatencyInput& input) {
-  const std::array<double, kNumCostKinds> asked = network_signature(input);
-  double nearest_squared = kFarNetwork * kFarNetwork;
-  for (std::size_t first = 0; first < evidence.network_signatures.size(); first += kNumCostKinds) {
-    double squared = 0;
-    for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
-      const double difference = asked[kind] - evidence.network_signatures[first + kind];
-      squared += difference * difference;
-    }
-    nearest_squared = std::min(nearest_squared, squared);
-  }
-  return std::sqrt(nearest_squared) / kFarNetwork;
+  return std::min(evidence.alike.distance(input) / kFarNetwork, 1.0);
 }
 
 std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input) {

@@ -10,9 +10,6 @@ namespace latpred {
 // narrow what it must widen.
 void read_situation(const Checkpoint& checkpoint, Evidence& evidence);
 
-// Square roots of the shares that the kinds of kernels have in the roofline: two networks' distance is at most sqrt(2).
-[[nodiscard]] std::array<double, kNumCostKinds> network_signature(const LatencyInput& input);
-
 // How unlike the nearest measured network this is: 0 at one of these, 1 at a distance where that stops to matter.
 [[nodiscard]] double novelty(const Evidence& evidence, const LatencyInput& input);
 

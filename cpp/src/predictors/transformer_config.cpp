@@ -43,8 +43,6 @@ const TransformerConfig& transformer_config(const std::string& name) {
   return row_of("transformer config", name, kConfigs);
 }
 
-std::vector<std::string> transformer_config_names() { return names_of(kConfigs); }
-
 void check(const TransformerConfig& config) {
   check_multiple("width", config.width, kWidthUnit);
   check_multiple("feed_forward_width", config.feed_forward_width, kWidthUnit);

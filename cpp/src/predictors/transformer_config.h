@@ -36,7 +36,6 @@ struct TransformerConfig {
 // "paper": Khan's recipe. "ours": what learns latencies over six orders of magnitude, and graphs deeper than trained
 // on.
 [[nodiscard]] const TransformerConfig& transformer_config(const std::string& name);
-[[nodiscard]] std::vector<std::string> transformer_config_names();
 
 // Refuses numbers out of range, widths that the loops cannot split and unknown choices.
 void check(const TransformerConfig& config);

@@ -167,18 +167,20 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
     return dimensions;
   }
   const std::size_t num_open = dimensions.size() - (batch_position >= 0 ? 1 : 0);
-  const auto mismatch = [&] {
+  const auto mismatch = [&](std::string_view more) {
     throw InvalidArgumentError(concat("input ", shape_text(size->sizes), " does not match ", declared_text(variable),
                                       " in the file; give ",
                                       batch_position >= 0 ? "its sizes without the batch" : "its sizes", ", such as \"",
-                                      example_sizes(variable, batch_position), "\""));
+                                      example_sizes(variable, batch_position), "\"", more));
   };
-  if (size->sizes.size() != num_open) mismatch();
+  if (size->sizes.size() != num_open) mismatch("");
   std::size_t next = 0;
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     if (static_cast<std::int64_t>(i) == batch_position) continue;
     const std::int64_t asked = size->sizes[next++];
-    if (dimensions[i].size != kUnknownSize && dimensions[i].size != asked) mismatch();
+    if (dimensions[i].size != kUnknownSize && dimensions[i].size != asked) {
+      mismatch("; the file fixes them: for others export the network with open sizes");
+    }
     dimensions[i].size = asked;
   }
   return dimensions;
@@ -188,8 +190,9 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
 
 InputSizes input_sizes(const Program& program, const InputRequest& request) {
   InputSizes result;
-  if (request.batch < 0 || request.batch > kMaxBatch) {
-    throw InvalidArgumentError(concat("batch must be an integer >= 1, got ", request.batch));
+  if (request.batch < 0) throw InvalidArgumentError(concat("batch must be an integer >= 1, got ", request.batch));
+  if (request.batch > kMaxBatch) {
+    throw InvalidArgumentError(concat("batch must be at most ", kMaxBatch, ", got ", request.batch));
   }
   std::vector<Variable> inputs;
   for (const VariableId id : program.main.inputs) {

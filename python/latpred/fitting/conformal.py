@@ -17,6 +17,7 @@ from latpred.fitting import situation
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
 from latpred.fitting.measurements import HOST_NORM, is_clear_of_floor
+from latpred.quantile import NORMAL_80
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,6 @@ SITUATIONS = {
     "block": "blocks of operators left out",
     "test": "families of the test part",
 }
-NORMAL_80 = 1.2816  # half-width of an 80 % interval of the normal distribution, in its sd
 SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
 OPERATOR_RECIPES = situation.OPERATOR_RECIPES
 EAGER = "eager"

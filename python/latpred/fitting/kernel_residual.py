@@ -2,7 +2,8 @@
 
     compute = FLOPs / peak x exp(ic) x wave factor ^ a x feeding factor
     memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
-    seconds = pnorm3(compute, memory) + gap / clock         call = pnorm3(sum of seconds, host)
+    seconds = pnorm3(compute, memory) + gap / clock
+    call    = pnorm3(sum of seconds, host) x what networks much like it are off (alike_networks.py)
     host    = runtime's time for a launch x factor of hosts of such cards x sum of what launched kinds and views take
 
 and the time that is no operator's: in which the input travels to the device, where a row says that it does
@@ -23,16 +24,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.fitting import checkpoint, host_calls, situation, versions
+from latpred.fitting import alike_networks, checkpoint, host_calls, situation, versions
+from latpred.fitting.alike_networks import AlikeNetworks
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 from latpred.fitting.measurements import ARITHMETICS, is_clear_of_floor
-from latpred.fitting.split import CHIPS, OTHER_BOARDS, TEST
+from latpred.fitting.split import CHIPS, OTHER_BOARDS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "kernel_residual"
-SIGNATURES = "network_signatures"  # the array that is no member's: the networks that a fit has seen
 
 # Every table has the same weight: one source and version, device and layout, and of operators each of them; one of few
 # rows less, or each of these would drown a hundred others. Within it a family of n counts as the root of n. Small or
@@ -196,6 +197,7 @@ class KernelResidual:
 
     members: tuple[dict[str, np.ndarray], ...]
     effects: Effects
+    alike: AlikeNetworks | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -218,7 +220,16 @@ class KernelResidual:
         version = versions.answered_by(versions.of_rows(table.rows), self.effects.versions)
         arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
         latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
-        return np.asarray(latency_s), np.asarray(host_s)
+        if self.alike is None:
+            return np.asarray(latency_s), np.asarray(host_s)
+        asked, where = alike_networks.signatures(table), alike_networks.places(table.rows)
+        factor = np.exp(self.alike.log_factor(asked, where))
+        return (latency_s - table.beside_s) * factor + table.beside_s, host_s * factor
+
+    def with_alike_networks(self, table: KernelTable) -> KernelResidual:
+        """The same, and what it leaves over on the networks in `table`, which it was fitted on."""
+        alone = dataclasses.replace(self, alike=None)
+        return dataclasses.replace(alone, alike=alike_networks.fit(table, alone.predict(table)))
 
     def log_host_factors(self, table: KernelTable) -> np.ndarray:
         """[N] of the machine that each call was timed on, over what is known of machines with such a card."""
@@ -277,7 +288,7 @@ class KernelResidual:
         stored["runtime_effects"] = np.stack([self._runtime_effects(member) for member in self.members])
         stored["launch_effects"] = np.stack([self._launch_effects(member) for member in self.members])
         stored["host_kind_effects"] = np.stack([_host_kinds(member) for member in self.members])
-        return stored
+        return stored | (self.alike.arrays() if self.alike else {})
 
     def manifest(self) -> dict[str, Any]:
         """What the arrays' axes mean."""
@@ -291,6 +302,7 @@ class KernelResidual:
             "runtime_effects": list(self._runtimes()),
             "launch_effects": self._launch_names(),
             "host_kind_runtimes": list(host_calls.BY_KIND),
+            **(self.alike.manifest() if self.alike else {}),
         }
 
 
@@ -338,12 +350,8 @@ def fit_member(
 def fit(table: KernelTable, seeds: Sequence[int] = (0,), done: Done | None = None, **changes: object) -> KernelResidual:
     """An ensemble with one member for each seed."""
     effects = Effects.of(table.rows)
-    return KernelResidual(tuple(fit_member(table, effects, seed, done, **changes) for seed in seeds), effects)
-
-
-def training_rows(table: KernelTable) -> np.ndarray:
-    """[N] what a fit may see whose errors are looked at: neither families of the test part nor blocks left out."""
-    return np.asarray((table.rows.part != TEST) & ~table.rows.is_left_out)
+    members = tuple(fit_member(table, effects, seed, done, **changes) for seed in seeds)
+    return KernelResidual(members, effects).with_alike_networks(table)
 
 
 def is_latency(rows: pd.DataFrame, on_gpu: bool) -> np.ndarray:
@@ -419,7 +427,8 @@ def load(path: Path) -> KernelResidual:
     renamed = {"runtime_effects": "version_effects"}
     members = []
     for member in range(manifest["members"]):
-        values = {renamed.get(name, name): array[member] for name, array in arrays.items() if name != SIGNATURES}
+        of_members = {name: array for name, array in arrays.items() if name != alike_networks.ARRAY}
+        values = {renamed.get(name, name): array[member] for name, array in of_members.items()}
         of_kinds = np.zeros(len(host_calls.kinds()))
         of_kinds[host_calls.places()] = values["host_kind_effects"]
         folded = {
@@ -431,4 +440,5 @@ def load(path: Path) -> KernelResidual:
         members.append(values | folded)
     runtimes, launches = tuple(manifest["runtime_effects"]), tuple(manifest["launch_effects"])
     effects = Effects(tuple(manifest["device_effects"]), (), runtimes, launches, ())
-    return KernelResidual(tuple(members), effects)
+    alike = alike_networks.read(manifest, arrays[alike_networks.ARRAY]) if alike_networks.ARRAY in arrays else None
+    return KernelResidual(tuple(members), effects, alike)

@@ -156,7 +156,9 @@ def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes:
     fitted = kernel_residual.fit(training, (seed,), **changes)
     write(part_file(work, "hosts", situation, part, seed), _hosts(fitted, training))
     latency_s, host_s = fitted.answer(test)
-    answers = test.rows.assign(pred=latency_s, host_s=host_s, **described(training, test))
+    known = fitted.alike
+    assert known is not None
+    answers = test.rows.assign(pred=latency_s, host_s=host_s, **described(training, known, test))
     write(part_file(work, "rows", situation, part, seed), answers.drop(columns="protocol", errors="ignore"))
     return f"{situation} {part}, seed {seed}"
 

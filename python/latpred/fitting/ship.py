@@ -24,7 +24,6 @@ from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import checkpoint, conformal, cpus, kernel_residual, left_out
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Term
-from latpred.fitting.situation import measured_networks
 
 if TYPE_CHECKING:
     from latpred.fitting.kernel_terms import KernelTable
@@ -108,10 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for done, of, name in left_out.run(table, options.work, SITUATIONS, options.left_out_seeds, **changes):
             progress.update(bar, completed=done, total=of, description=f"left out {name}")
 
-    fitted = kernel_residual.KernelResidual(tuple(members), effects)
+    fitted = kernel_residual.KernelResidual(tuple(members), effects).with_alike_networks(table)
     intervals, errors = measured_intervals(options.work)
     manifest = kernel_residual.make_manifest(fitted, table, intervals.manifest()) | {"errors": errors}
-    arrays = fitted.arrays() | {kernel_residual.SIGNATURES: measured_networks(table)}
+    arrays = fitted.arrays()
     on_cpu = rows[cpus.is_on_cpu(rows)]
     if on_cpu.device.nunique() >= cpus.LEAST:
         of_gpus = options.work / "of_gpus.safetensors"

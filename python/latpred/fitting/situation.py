@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latpred.fitting import versions
+from latpred.fitting import alike_networks, versions
 from latpred.fitting.evaluate import COVERAGE, weighted_quantile
 from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A network is what shares of its roofline the kinds of kernels have: square roots of these, so that two networks are at
-# most sqrt(2) apart. Networks of families left out are mostly 0.1 to 0.4 from the nearest measured one, those of known
-# families below 0.08; residuals grow with the distance and no further beyond this one.
+    from latpred.fitting.alike_networks import AlikeNetworks
+
+# Two networks are at most sqrt(2) apart (alike_networks.py). Those of families left out are mostly 0.1 to 0.4 from the
+# nearest measured one, those of known families below 0.08; residuals grow with the distance and no further beyond this.
 FAR_NETWORK = 0.4
-SIGNATURE_RADIUS = 0.05  # measured networks closer than this to a kept one are not kept
-SIGNATURE_DIGITS = 3
 FULL_BATCH = 8  # residuals grow below it, over
 SMALL_BATCH_OCTAVES = 3  # so many halvings
 MANY_FAMILIES = 64  # measured on a device by a runtime: those of timm; from there on more of them show nothing
@@ -54,13 +53,6 @@ _SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
 _SHRINKAGE = 5e-4
 
 
-def signatures(table: KernelTable) -> np.ndarray:
-    """[N, kinds] of each call."""
-    cell = table.call() * len(KINDS) + table.input_kind()[table.input]
-    shares = np.bincount(cell, table.roofline_s(), table.size * len(KINDS)).reshape(-1, len(KINDS))
-    return np.asarray(np.sqrt(shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)))
-
-
 def lone_kinds(table: KernelTable) -> np.ndarray:
     """[N] the kind of the kernel that stands alone in each call, "" where none does."""
     call, roofline_s = table.call(), table.roofline_s()
@@ -68,26 +60,6 @@ def lone_kinds(table: KernelTable) -> np.ndarray:
     found = np.full(table.size, "", dtype=object)
     found[call[is_lone]] = np.asarray(KINDS, dtype=object)[table.input_kind()[table.input[is_lone]]]
     return found
-
-
-def cover(points: np.ndarray, radius: float = SIGNATURE_RADIUS) -> np.ndarray:
-    """[n, kinds] some of `points` [N, kinds], with every other one within `radius` of them."""
-    points = np.unique(points.round(SIGNATURE_DIGITS), axis=0)
-    squares = (points**2).sum(axis=1)
-    is_open = np.ones(len(points), dtype=bool)
-    kept = []
-    while is_open.any():
-        place = int(np.argmax(is_open))
-        kept.append(place)
-        is_open &= squares + squares[place] - 2 * points @ points[place] > radius**2
-        is_open[place] = False
-    return points[kept]
-
-
-def measured_networks(table: KernelTable) -> np.ndarray:
-    """[n, kinds] what a checkpoint keeps of the networks that it was fitted on."""
-    is_network = ~table.rows.recipe.str.startswith(OPERATOR_RECIPES).to_numpy()
-    return cover(signatures(table.select(is_network)))
 
 
 def measured_families(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
@@ -99,22 +71,14 @@ def measured_families(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     return found
 
 
-def distance(asked: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """[N] of each signature to the nearest measured one."""
-    from scipy.spatial import cKDTree
-
-    found, _ = cKDTree(measured).query(asked)
-    return np.asarray(found)
-
-
-def described(training: KernelTable, test: KernelTable) -> dict[str, np.ndarray]:
-    """Columns that rows left out need: how new they are to a fit on `training`, how much it saw of their table, whether
-    their runtime runs by another version than it saw on their device or than they say, and which kernel stands alone in
-    them."""
+def described(training: KernelTable, known: AlikeNetworks, test: KernelTable) -> dict[str, np.ndarray]:
+    """Columns that rows left out need: how new they are to a fit on `training`, which has `known` networks, how much it
+    saw of their table, whether their runtime runs by another version than it saw on their device or than they say, and
+    which kernel stands alone in them."""
     families = measured_families(training.rows)
     keys = zip(test.rows.device, test.rows.runtime, strict=True)
     return {
-        "distance": distance(signatures(test), measured_networks(training)),
+        "distance": known.distance(alike_networks.signatures(test)),
         "families": np.array([families.get(device, {}).get(runtime, 0) for device, runtime in keys]),
         "is_other_version": versions.are_others(test.rows, training.rows),
         "lone_kind": lone_kinds(test),

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "latpred/graph.h"
 #include "readers/torch/aten_call.h"
 #include "readers/torch/aten_operators.h"
 

@@ -72,8 +72,6 @@ const AtenRow* aten_row(std::string_view target) {
   return nullptr;
 }
 
-bool is_in_place(std::string_view target) { return ends_in_place(name_of(target).base); }
-
 bool is_aten_check(std::string_view target) {
   const std::string base = name_of(target).base;
   return std::find(std::begin(kChecks), std::end(kChecks), base) != std::end(kChecks);

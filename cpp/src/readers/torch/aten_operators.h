@@ -33,8 +33,6 @@ struct AtenRow {
 
 // The row of a target ("aten.conv2d.default"); nullptr where there is none.
 [[nodiscard]] const AtenRow* aten_row(std::string_view target);
-// Whether it writes into its first argument: `relu_`.
-[[nodiscard]] bool is_in_place(std::string_view target);
 // Targets that check or note something and compute nothing.
 [[nodiscard]] bool is_aten_check(std::string_view target);
 
