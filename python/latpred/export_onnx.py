@@ -15,6 +15,7 @@ from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.optional import need
+from latpred.writing import writing
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Node, Tensor
@@ -54,14 +55,8 @@ def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
         raise InvalidArgumentError(f"path must be the name of the .onnx file to write, got {path!r}")
     onnx = need("onnx", "onnx", "to_onnx()")
     model = _Writer(graph, onnx).model()
-    try:
+    with writing(f"network '{graph_name(graph)}'", path):
         onnx.save(model, os.fspath(path))
-    except OSError as error:
-        raise InvalidArgumentError(
-            f"network '{graph_name(graph)}' cannot be written to '{path}': {error.strerror}; name a file in a folder "
-            "that exists and may be written to",
-            path=os.fspath(path),
-        ) from error
 
 
 class _Writer:

@@ -36,6 +36,8 @@ struct Checkpoint {
 
 inline constexpr std::int64_t kCheckpointFormatVersion = 1;
 
+// A number of the manifest. Throws CheckpointError in the words of `what` where it is not positive.
+[[nodiscard]] double positive_number(std::string_view what, const Json& number);
 // The value of a term of the manifest. Throws CheckpointError in the words of `what` where it is not positive.
 [[nodiscard]] double positive_value(std::string_view what, const Json& term);
 

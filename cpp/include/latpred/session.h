@@ -149,12 +149,11 @@ class Session {
   [[nodiscard]] const Evidence& evidence(std::string_view predictor) const;
 
  private:
-  struct Loaded;
-  [[nodiscard]] const Loaded& loaded(std::string_view predictor) const;
+  [[nodiscard]] const Predictor& loaded(std::string_view predictor) const;
 
   std::string data_directory_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::unique_ptr<Loaded>, std::less<>> loaded_;
+  mutable std::map<std::string, std::unique_ptr<Predictor>, std::less<>> loaded_;
 };
 
 }  // namespace latpred

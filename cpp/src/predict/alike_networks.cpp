@@ -24,22 +24,17 @@ double squared_distance(const AlikeNetworks::Signature& one, const AlikeNetworks
   return squared;
 }
 
-double positive_number(const Json& entry, std::string_view name) {
-  const double value = entry.at(name).number();
-  if (!std::isfinite(value) || value <= 0) {
-    throw CheckpointError(concat(kName, ": ", name, " must be positive, is ", value));
-  }
-  return value;
-}
-
 }  // namespace
 
 AlikeNetworks::AlikeNetworks(const Checkpoint& checkpoint) {
   const Json* entry = checkpoint.manifest.find(kName);
   if (entry == nullptr) return;
-  width_ = positive_number(*entry, "width");
-  shrinkage_ = positive_number(*entry, "shrinkage");
-  shrinkage_there_ = positive_number(*entry, "shrinkage_there");
+  const auto positive = [&](std::string_view name) {
+    return positive_number(concat(kName, ": ", name), entry->at(name));
+  };
+  width_ = positive("width");
+  shrinkage_ = positive("shrinkage");
+  shrinkage_there_ = positive("shrinkage_there");
   std::size_t end = 0;
   for (const Json& place : entry->at("places").array()) {
     const std::int64_t count = place.at("points").integer();

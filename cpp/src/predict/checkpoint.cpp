@@ -156,10 +156,12 @@ Checkpoint read_checkpoint(const std::string& path, std::string_view predictor) 
   return read_from(path, [&] { return parse(path, predictor); });
 }
 
-double positive_value(std::string_view what, const Json& term) {
-  const double value = term.at("value").number();
+double positive_number(std::string_view what, const Json& number) {
+  const double value = number.number();
   if (!std::isfinite(value) || value <= 0) throw CheckpointError(concat(what, " must be positive, is ", value));
   return value;
 }
+
+double positive_value(std::string_view what, const Json& term) { return positive_number(what, term.at("value")); }
 
 }  // namespace latpred

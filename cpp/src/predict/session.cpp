@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "latpred/checkpoint.h"
 #include "latpred/error.h"
 #include "latpred/features.h"
 #include "latpred/input_copy.h"
@@ -234,46 +233,38 @@ const Device& asked_device(const PredictRequest& request) {
   return request.host && request.device == kHostDevice ? *request.host : device(request.device);
 }
 
-struct Session::Loaded {
-  std::unique_ptr<Predictor> predictor;
-  Evidence evidence;
-};
-
 Session::Session(std::string data_directory) : data_directory_(std::move(data_directory)) {}
 
 Session::~Session() = default;
 
-const Session::Loaded& Session::loaded(std::string_view name) const {
+const Predictor& Session::loaded(std::string_view name) const {
   const PredictorRow& row = chosen_predictor(name);
   const std::lock_guard lock(mutex_);
   auto found = loaded_.find(row.name);
   if (found == loaded_.end()) {
     const std::string path = concat(data_directory_, "/predictors/", row.checkpoint);
-    auto entry = std::make_unique<Loaded>();
-    entry->predictor = row.make(path);
-    entry->evidence = evidence_of(read_checkpoint(path, row.name));
-    found = loaded_.emplace(std::string(row.name), std::move(entry)).first;
+    found = loaded_.emplace(std::string(row.name), row.make(path)).first;
   }
   return *found->second;
 }
 
-const Evidence& Session::evidence(std::string_view predictor) const { return loaded(predictor).evidence; }
+const Evidence& Session::evidence(std::string_view predictor) const { return loaded(predictor).evidence(); }
 
 Prediction Session::predict(const Graph& graph, const PredictRequest& request) const {
   if (request.given) return predict_given(graph, request);
   const PredictorRow& predictor = asked_predictor(request);
-  const Loaded& used = loaded(predictor.name);
-  const Run run = run_line(graph, request, *used.predictor);
+  const Predictor& used = loaded(predictor.name);
+  const Run run = run_line(graph, request, used);
   const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime, run.version};
   const Calibration* calibration = request.calibration.get();
-  const Coverage covered = coverage(used.evidence, input, calibration);
+  const Coverage covered = coverage(used.evidence(), input, calibration);
   LatencyInterval interval;
   if (run.record != nullptr) {
     interval = record_interval(*run.record);
     interval.lower_s -= run.copy_s;  // the record holds the copy, which is added below
     interval.upper_s -= run.copy_s;
   } else {
-    interval = latency_interval(used.evidence, covered, input, run.latency, calibration);
+    interval = latency_interval(used.evidence(), covered, input, run.latency, calibration);
   }
 
   Prediction result = start_answer(graph, request, run.device, run.kernels, run.partition.name, predictor.name);
@@ -334,7 +325,7 @@ std::vector<Prediction> Session::predict_many(const std::vector<std::shared_ptr<
 
 std::vector<KernelRow> Session::kernels(const Graph& graph, const PredictRequest& request) const {
   refuse_table_of_parts(request, "times of kernels");
-  const Run run = run_line(graph, request, *loaded(asked_predictor(request).name).predictor);
+  const Run run = run_line(graph, request, loaded(asked_predictor(request).name));
   std::vector<KernelRow> rows;
   rows.reserve(run.kernels.rows.size() + 2);
   for (std::size_t i = 0; i < run.kernels.rows.size(); ++i) {

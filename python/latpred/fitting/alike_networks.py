@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred.fitting.checkpoint import OPERATOR_RECIPES
 from latpred.fitting.kernel_terms import KINDS, KernelTable
 from latpred.fitting.measurements import is_clear_of_floor
 
@@ -130,7 +131,7 @@ def _clusters(points: np.ndarray) -> np.ndarray:
 
 def fit(table: KernelTable, predicted_s: np.ndarray) -> AlikeNetworks:
     """Of the whole networks in `table` whose latency says something about the device; `predicted_s` [N]."""
-    is_told = ~table.rows.recipe.str.startswith("op:").to_numpy() & np.asarray(is_clear_of_floor(table.rows))
+    is_told = ~table.rows.recipe.str.startswith(OPERATOR_RECIPES).to_numpy() & np.asarray(is_clear_of_floor(table.rows))
     asked = signatures(table)[is_told]
     of_operators_s = table.latency_s - table.beside_s
     with np.errstate(invalid="ignore"):  # a copy that took longer than the call says nothing
