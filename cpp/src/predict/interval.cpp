@@ -211,14 +211,14 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     log_bias = 0;           // the CPUs' factors hold it
   } else {
     const std::optional<double> lone = lone_operator_width(evidence, input);
-    const auto width = [&](bool as_known) {
-      return (as_known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, as_known);
+    const auto own = [&](bool as_known) {
+      const double of_network =
+          (as_known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, as_known);
+      return std::max(lone.value_or(of_network), kNormal80 * kSmallestSpread);
     };
-    conformal = lone ? *lone : width(known);
-    // Nothing is better known of a part than of the whole device.
-    if (coverage.device_measured && !known && !lone) conformal = std::max(conformal, width(true));
-    conformal = std::max(conformal, kNormal80 * kSmallestSpread);
-    if (!known) variance += terms.device_sd * terms.device_sd;
+    conformal = std::hypot(own(false), kNormal80 * terms.device_sd);
+    // A device of few measured networks is no worse known than one of none.
+    if (known) conformal = std::min(conformal, own(true));
   }
   if (!kernels_calibrated && !coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   if (output.latency_s > 0) {

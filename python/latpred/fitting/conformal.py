@@ -87,14 +87,18 @@ class Intervals:
     def half_width(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] on the log scale, of kinds and runtimes that were measured; `rows` have the column waiting."""
         value = {name: term.value for name, term in self.terms.items()}
-        typical = value["known_device" if is_known else "unknown_device"]
-        of_network = typical * self.law.relative(rows, is_known)
         alone = {kind: term.value for kind, term in self.operators.items()}
-        own = np.array([alone.get(kind, width) for kind, width in zip(rows.lone_kind, of_network, strict=True)])
-        own = np.maximum(own, NORMAL_80 * SMALLEST_SPREAD)
-        device_sd = 0.0 if is_known else value["device_sd"]
-        variance = device_sd**2 + value["host_sd"] ** 2 * rows.waiting.to_numpy()
-        return np.asarray(np.sqrt(own**2 + NORMAL_80**2 * variance))
+
+        def own(as_known: bool) -> np.ndarray:
+            typical = value["known_device" if as_known else "unknown_device"]
+            of_network = typical * self.law.relative(rows, as_known)
+            width = [alone.get(kind, of_row) for kind, of_row in zip(rows.lone_kind, of_network, strict=True)]
+            return np.maximum(width, NORMAL_80 * SMALLEST_SPREAD)
+
+        of_device = np.hypot(own(False), NORMAL_80 * value["device_sd"])
+        if is_known:  # a device of few measured networks is no worse known than one of none
+            of_device = np.minimum(of_device, own(True))
+        return np.asarray(np.sqrt(of_device**2 + NORMAL_80**2 * value["host_sd"] ** 2 * rows.waiting.to_numpy()))
 
     def __str__(self) -> str:
         entries = self.manifest()
