@@ -23,8 +23,9 @@ from latpred import _core
 from latpred.datasets import fbnet
 from latpred.datasets.mobile_blocks import numbers
 from latpred.datasets.recipe import parse
-from latpred.fitting import checkpoint, host_calls, kernel_residual, ship
+from latpred.fitting import checkpoint, host_calls, ship
 from latpred.fitting.kernel_terms import KINDS
+from latpred.fitting.measurements import is_latency
 from scipy.optimize import least_squares
 from speed.common import paired
 from torch import nn
@@ -117,7 +118,7 @@ def beside_operators(rows: pd.DataFrame) -> pd.DataFrame:
 def fbnet_on_gpus() -> pd.DataFrame:
     """Its rows at batch 1."""
     rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
-    return rows[(rows.family == "fbnet") & (rows.batch == 1) & kernel_residual.is_latency_on_gpu(rows)]
+    return rows[(rows.family == "fbnet") & (rows.batch == 1) & is_latency(rows, on_gpu=True)]
 
 
 def fitted() -> tuple[dict[str, float], float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from latpred.fitting.kernel_residual import row_weights
+from latpred.fitting.fit_inputs import row_weights
 from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 # A table of its own needs so many rows; else what all the rows of its runtime say, or all rows.

@@ -12,7 +12,7 @@ import pandas as pd
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import kernel_residual
 from latpred.fitting.kernel_terms import lower
-from latpred.fitting.measurements import is_clear_of_floor
+from latpred.fitting.measurements import is_clear_of_floor, is_latency
 from latpred.fitting.split import TEST
 
 MIN_ROWS = 5
@@ -25,7 +25,7 @@ def quick_errors(rows_file: Path, graphs_file: Path, recipes_file: Path) -> dict
     networks again."""
     rows = pd.read_parquet(rows_file)
     recipes = json.loads(recipes_file.read_text(encoding="utf-8"))
-    rows = rows[rows.recipe.isin(recipes) & kernel_residual.is_latency_on_gpu(rows)]
+    rows = rows[rows.recipe.isin(recipes) & is_latency(rows, on_gpu=True)]
     table = lower(rows, GraphCache(graphs_file).graph)
     checkpoint = resources.files("latpred") / "data" / "predictors" / f"{kernel_residual.NAME}.safetensors"
     with resources.as_file(checkpoint) as path:

@@ -37,5 +37,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_input_copy(module);
   latpred::bind_interval(module);
   latpred::bind_calibration(module);
+  latpred::bind_predict_request(module);
+  latpred::bind_memory_fit(module);
   latpred::bind_session(module);
 }

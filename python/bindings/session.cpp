@@ -12,57 +12,6 @@ namespace {
 
 std::pair<double, double> pair_of(const Interval& interval) { return {interval.lower, interval.upper}; }
 
-void bind_request(py::module_& module) {
-  py::class_<GivenLatency, std::shared_ptr<GivenLatency>>(
-      module, "GivenLatency", "The latency of a whole call by a trained predictor, its interval and its evidence.")
-      .def(py::init([](double latency_s, std::pair<double, double> interval_s, std::string provenance,
-                       std::vector<std::string> coverage) {
-             return GivenLatency{
-                 latency_s, {interval_s.first, interval_s.second}, std::move(provenance), std::move(coverage)};
-           }),
-           py::kw_only(), py::arg("latency_s"), py::arg("interval_s"), py::arg("provenance"), py::arg("coverage"));
-  const PredictRequest defaults;
-  py::class_<PredictRequest>(module, "PredictRequest", "What is asked besides the graph.")
-      .def(py::init([](std::string device, std::string partition, std::string runtime, std::string runtime_version,
-                       std::string precision, std::string input_on, bool autograd, std::string predictor,
-                       std::string mig_rule, bool strict, std::optional<std::shared_ptr<Calibration>> calibration,
-                       std::optional<std::shared_ptr<Device>> host, std::vector<HostRead> host_reads,
-                       std::optional<std::shared_ptr<GivenLatency>> given) {
-             return PredictRequest{std::move(device),
-                                   std::move(partition),
-                                   std::move(runtime),
-                                   std::move(runtime_version),
-                                   std::move(precision),
-                                   std::move(input_on),
-                                   autograd,
-                                   std::move(predictor),
-                                   std::move(mig_rule),
-                                   strict,
-                                   calibration.value_or(nullptr),
-                                   host.value_or(nullptr),
-                                   std::move(host_reads),
-                                   given.value_or(nullptr)};
-           }),
-           py::kw_only(), py::arg("device") = defaults.device, py::arg("partition") = defaults.partition,
-           py::arg("runtime") = defaults.runtime, py::arg("runtime_version") = defaults.runtime_version,
-           py::arg("precision") = defaults.precision, py::arg("input_on") = defaults.input_on,
-           py::arg("autograd") = defaults.autograd, py::arg("predictor") = defaults.predictor,
-           py::arg("mig_rule") = defaults.mig_rule, py::arg("strict") = defaults.strict,
-           py::arg("calibration") = std::nullopt, py::arg("host") = std::nullopt,
-           py::arg("host_reads") = std::vector<HostRead>(), py::arg("given") = std::nullopt)
-      .def_readonly("device", &PredictRequest::device)
-      .def_readonly("partition", &PredictRequest::partition)
-      .def_readonly("runtime", &PredictRequest::runtime)
-      .def_readonly("runtime_version", &PredictRequest::runtime_version)
-      .def_readonly("precision", &PredictRequest::precision)
-      .def_readonly("input_on", &PredictRequest::input_on)
-      .def_readonly("autograd", &PredictRequest::autograd)
-      .def_readonly("predictor", &PredictRequest::predictor)
-      .def_readonly("mig_rule", &PredictRequest::mig_rule)
-      .def_readonly("strict", &PredictRequest::strict)
-      .def_property_readonly("device_name", [](const PredictRequest& request) { return asked_device(request).name; });
-}
-
 void bind_answer(py::module_& module) {
   py::class_<Prediction>(module, "Answer", "A prediction in seconds, bytes and joules.")
       .def_readonly("device", &Prediction::device)
@@ -135,16 +84,11 @@ void bind_rows(py::module_& module) {
                              [](const PartitionRow& row) { return pair_of(row.latency_interval_s); })
       .def_readonly("memory_share", &PartitionRow::memory_share)
       .def_readonly("fits", &PartitionRow::fits);
-  py::class_<Fit>(module, "FitRow", "Whether the memory fits.")
-      .def_readonly("fits", &Fit::fits)
-      .def_readonly("usable_bytes", &Fit::usable_bytes)
-      .def_readonly("needed_bytes", &Fit::needed_bytes);
 }
 
 }  // namespace
 
 void bind_session(py::module_& module) {
-  bind_request(module);
   bind_answer(module);
   bind_rows(module);
   using Graphs = std::vector<std::shared_ptr<const Graph>>;
@@ -162,8 +106,6 @@ void bind_session(py::module_& module) {
           py::arg("graphs"), py::arg("requests"), py::arg("num_threads") = 0, unlocked)
       .def("kernels", &Session::kernels, py::arg("graph"), py::arg("request"), unlocked)
       .def("partitions", &Session::partitions, py::arg("graph"), py::arg("request"), unlocked)
-      .def("fits", &Session::fits, py::arg("graph"), py::arg("request"), unlocked)
-      .def("largest_batch", &Session::largest_batch, py::arg("graph"), py::arg("request"), unlocked)
       .def("evidence", &Session::evidence, py::arg("predictor"), py::return_value_policy::reference_internal);
 }
 

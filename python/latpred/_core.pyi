@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'FitRow', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'input_copy_s', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'load_predictor', 'measure', 'measure_host', 'memory_kinds', 'mig_profiles', 'node_features', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch', 'with_speed']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'MemoryFit', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'input_copy_s', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'largest_batch', 'load_predictor', 'measure', 'measure_host', 'memory_fit', 'memory_kinds', 'mig_profiles', 'node_features', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'with_batch', 'with_speed']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1686,6 +1686,19 @@ class PredictRequest:
     @property
     def strict(self) -> bool:
         ...
+class MemoryFit:
+    """
+    Whether the memory that a network needs is there.
+    """
+    @property
+    def fits(self) -> bool:
+        ...
+    @property
+    def needed_bytes(self) -> float:
+        ...
+    @property
+    def usable_bytes(self) -> float:
+        ...
 class Answer:
     """
     A prediction in seconds, bytes and joules.
@@ -1851,19 +1864,6 @@ class PartitionRow:
     @property
     def sms(self) -> float:
         ...
-class FitRow:
-    """
-    Whether the memory fits.
-    """
-    @property
-    def fits(self) -> bool:
-        ...
-    @property
-    def needed_bytes(self) -> float:
-        ...
-    @property
-    def usable_bytes(self) -> float:
-        ...
 class Session:
     """
     Runs the whole line from Graph to Prediction.
@@ -1872,11 +1872,7 @@ class Session:
         ...
     def evidence(self, predictor: str) -> Evidence:
         ...
-    def fits(self, graph: Graph, request: PredictRequest) -> FitRow:
-        ...
     def kernels(self, graph: Graph, request: PredictRequest) -> list[KernelRow]:
-        ...
-    def largest_batch(self, graph: Graph, request: PredictRequest) -> int:
         ...
     def partitions(self, graph: Graph, request: PredictRequest) -> list[PartitionRow]:
         ...
@@ -1982,6 +1978,10 @@ def label_rules() -> list[LabelRule]:
     """
     The table of label rules.
     """
+def largest_batch(graph: Graph, request: PredictRequest) -> int:
+    """
+    The largest batch whose memory fits; 0 where batch 1 does not.
+    """
 def load_predictor(name: str, checkpoint_path: str) -> LoadedPredictor:
     """
     The named predictor with the numbers of a checkpoint file.
@@ -2000,6 +2000,8 @@ def measure_host(budget_s: typing.SupportsFloat | typing.SupportsIndex = 1.5) ->
     """
     Bandwidth by working set and FMA peak of this thread's core, in about so many seconds.
     """
+def memory_fit(graph: Graph, request: PredictRequest) -> MemoryFit:
+    ...
 def memory_kinds() -> list[str]:
     """
     Kinds of memory that differ in what they hold of their bandwidth, by KernelTerms' id, from 1 on.

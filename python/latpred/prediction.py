@@ -269,7 +269,7 @@ class Prediction:
     def fits(self, device: str | None = None, partition: str | None = None) -> Fit:
         """Whether the memory fits on a device, or a part of it; without arguments: where it was predicted for."""
         request = self._elsewhere(device, partition)
-        row = self._session.fits(self._graph, request)
+        row = _core.memory_fit(self._graph, request)
         return Fit(
             fits=row.fits,
             needed_mb=row.needed_bytes / MEGABYTE,
@@ -280,7 +280,7 @@ class Prediction:
 
     def largest_batch(self, device: str | None = None, partition: str | None = None) -> int:
         """The largest batch whose memory fits; 0 where batch 1 does not."""
-        return self._session.largest_batch(self._graph, self._elsewhere(device, partition))
+        return _core.largest_batch(self._graph, self._elsewhere(device, partition))
 
     def _elsewhere(self, device: str | None, partition: str | None) -> PredictRequest:
         asked = self.asked()

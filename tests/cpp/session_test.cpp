@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "latpred/error.h"
-#include "latpred/program_builder.h"
-#include "latpred/shapes.h"
+#include "latpred/memory_fit.h"
 #include "latpred/text.h"
 #include "message_of.h"
 #include "prepared_network.h"
@@ -50,7 +49,7 @@ TEST(Session, TakesALatencyThatWasWorkedOutElsewhere) {
   EXPECT_FALSE(answer.energy);
   EXPECT_FALSE(answer.mig_profile);
   EXPECT_TRUE(session.partitions(graph, request).empty());
-  EXPECT_EQ(session.fits(graph, request).usable_bytes, 8e9);
+  EXPECT_EQ(memory_fit(graph, request).usable_bytes, 8e9);
 
   const std::string message = message_of<InvalidArgumentError>([&] { (void)session.kernels(graph, request); });
   EXPECT_NE(message.find("'trained' answers for a whole call"), std::string::npos) << message;
@@ -112,25 +111,6 @@ TEST(Session, KernelsNameTheArithmeticThatTheDeviceHas) {
   };
   EXPECT_EQ(arithmetic("A100"), "tf32");
   EXPECT_EQ(arithmetic("P100"), "fp32");
-}
-
-TEST(Session, WhatHasNoUnitsFitsNowhere) {
-  const Session session(data_directory());
-  PredictRequest request;
-  request.device = "V100";
-  request.precision = "bf16";
-  const std::string message = message_of<InvalidArgumentError>([&] { (void)session.fits(small_graph(), request); });
-  EXPECT_NE(message.find("has no bf16 arithmetic"), std::string::npos) << message;
-}
-
-TEST(Session, TheLargestBatchHasABound) {
-  const Session session(data_directory());
-  ProgramBuilder net;
-  net.output(net.apply(OperatorId::relu, {net.input("x", {1})}));
-  PredictRequest request;
-  request.device = "H200";
-  EXPECT_EQ(session.largest_batch(resolve(std::make_shared<const Program>(net.build()), {.batch = 1}), request),
-            std::int64_t{1} << 24);
 }
 
 TEST(Session, PhysicsHasNothingToSayAboutAMachineOfUnknownPeaks) {

@@ -7,7 +7,7 @@ from example_networks import MEASUREMENTS
 from latpred import _core
 from latpred.datasets import fbnet
 from latpred.datasets.graph_cache import GraphCache
-from latpred.fitting import host_calls, kernel_residual, kernel_terms, measurements
+from latpred.fitting import host_calls, kernel_terms
 from latpred.fitting.kernel_terms import KINDS
 from recipe_graphs import built
 
@@ -82,12 +82,3 @@ def test_a_kernel_of_compiled_code_takes_the_host_as_long_whatever_its_size():
     of_kernel_s = table.latency_s / table.rows.launches
     assert of_kernel_s.between(16.5e-6, 18.5e-6).all()
     assert _core.runtime("compiled").host_s_per_launch < of_kernel_s.min()  # which waits for the device a little too
-
-
-def test_calls_that_leave_the_device_idle_show_their_host():
-    rows = measurements.load()
-    busy = rows[rows.recipe.str.startswith("anb:")].head(3).reset_index(drop=True)  # of 512 images
-    of_one_image = busy.assign(batch=1, value=0.01)
-    for some, shows in ((busy, False), (of_one_image, True)):
-        table = kernel_terms.lower(some, built)
-        np.testing.assert_array_equal(kernel_residual.waits_for_host(table), shows)

@@ -86,17 +86,6 @@ def test_a_network_that_cannot_be_lowered_is_told(rows, table):
     np.testing.assert_array_equal(kept.terms, table.select(table.rows.recipe != bad).terms)
 
 
-def test_full_tables_weigh_the_same_and_small_ones_less(table, monkeypatch):
-    monkeypatch.setattr(kernel_residual, "FULL_TABLE_ROWS", 3)  # each has four
-    rows = table.rows.assign(weight=kernel_residual.row_weights(table.rows))
-    operators = rows[rows.recipe.str.startswith("op:") & ~rows.device.isin(kernel_residual.DEVICE_WEIGHTS)]
-    tables = operators.groupby(["source", "runtime_version", "runtime", "device", "layout", "family"]).weight
-    expected = kernel_residual.OPERATOR_WEIGHT * np.minimum(tables.size() / 3, 1)
-    np.testing.assert_allclose(tables.sum(), expected)
-    assert set(np.round(expected / kernel_residual.OPERATOR_WEIGHT, 2)) >= {1.0}
-    assert expected.min() < expected.max()
-
-
 def test_the_newest_version_is_by_number_not_by_letter():
     names = (
         "eager|torch 2.10.0", "eager|torch 2.9.1", "kernel|vllm 0.9", "tensorrt|tensorrt 10.8.0",
@@ -162,7 +151,7 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
 @pytest.mark.torch
 def test_what_ships_answers_as_its_fit_under_each_runtime():
     measured = pd.read_parquet(MEASUREMENTS / "rows.parquet")
-    on_gpu = kernel_residual.is_latency_on_gpu(measured) & (measured.partition == "") & (measured.layout != "nhwc")
+    on_gpu = measurements.is_latency(measured, on_gpu=True) & (measured.partition == "") & (measured.layout != "nhwc")
     networks = measured[on_gpu & measured.recipe.str.startswith("timm:")]
     first = networks.groupby(["runtime", "device"]).head(1).reset_index(drop=True)
     assert set(first.runtime) >= {"eager", "compiled", "tensorrt"}
@@ -180,9 +169,9 @@ def test_what_ships_answers_as_its_fit_under_each_runtime():
 
 @pytest.mark.torch
 def test_bf16_counts_as_fp16(table):
-    assert table.inputs[:, kernel_residual.COLUMNS.index("arithmetic_bf16")].any()
+    assert table.inputs[:, kernel_terms.COLUMNS.index("arithmetic_bf16")].any()
     weights = quick_fit(table).arrays()["weight_0"]
-    of_bf16, of_fp16 = (weights[:, :, kernel_residual.COLUMNS.index(f"arithmetic_{name}")] for name in ("bf16", "fp16"))
+    of_bf16, of_fp16 = (weights[:, :, kernel_terms.COLUMNS.index(f"arithmetic_{name}")] for name in ("bf16", "fp16"))
     np.testing.assert_array_equal(of_bf16, of_fp16)
     assert of_fp16.any()
 

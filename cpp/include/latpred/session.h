@@ -9,53 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "latpred/calibration.h"
-#include "latpred/device.h"
 #include "latpred/energy.h"
 #include "latpred/graph.h"
-#include "latpred/host_reads.h"
 #include "latpred/interval.h"
 #include "latpred/memory.h"
 #include "latpred/partition.h"
+#include "latpred/predict_request.h"
 #include "latpred/predictor.h"
 
 namespace latpred {
-
-struct Interval {
-  double lower = 0;
-  double upper = 0;
-};
-
-// The latency of a whole call by a predictor that knows no kernels and does not live here: trained on measured nets.
-struct GivenLatency {
-  double latency_s = 0;
-  Interval interval_s;  // 80 %
-  std::string provenance;
-  std::vector<std::string> coverage;
-};
-
-// The name under which this machine's processor is asked for.
-inline constexpr std::string_view kHostDevice = "cpu";
-
-// What is asked besides the graph; names are those of the tables.
-struct PredictRequest {
-  std::string device = "A100";
-  std::string partition;        // empty: the whole device
-  std::string runtime;          // empty: eager
-  std::string runtime_version;  // "torch 2.4": one that was measured; empty: not said
-  std::string precision = "default";
-  std::string input_on = "device";                 // where the caller's input lies: "device", "pinned", "pageable"
-  bool autograd = false;                           // keep what a backward pass needs: memory only
-  std::string predictor;                           // empty: the calibration's, else the first of the table
-  std::string mig_rule = "memory";                 // or "dippm"
-  bool strict = false;                             // refuse what lies outside the evidence
-  std::shared_ptr<const Calibration> calibration;  // nullptr: none
-  std::shared_ptr<const Device> host;              // what device "cpu" is; nullptr: it cannot be asked for
-  std::vector<HostRead> host_reads;           // what it was measured to read; its bandwidth follows the call's bytes
-  std::shared_ptr<const GivenLatency> given;  // nullptr: a predictor of the table answers
-};
-// The device that is asked about: this machine, or a row of the table.
-[[nodiscard]] const Device& asked_device(const PredictRequest& request);
 
 // The answer, in seconds, bytes and joules; intervals are 80 %.
 struct Prediction {
@@ -121,12 +83,6 @@ struct PartitionRow {
   bool fits = false;        // by the upper end of the memory interval
 };
 
-struct Fit {
-  bool fits = false;  // by the upper end of the memory interval
-  double usable_bytes = 0;
-  double needed_bytes = 0;  // upper end of the interval
-};
-
 // Runs the whole line from Graph to Prediction. Holds the fitted predictors, which it loads from `data_directory` when
 // first asked for; safe to share between threads.
 class Session {
@@ -141,10 +97,6 @@ class Session {
                                                      int num_threads = 0) const;
   [[nodiscard]] std::vector<KernelRow> kernels(const Graph& graph, const PredictRequest& request) const;
   [[nodiscard]] std::vector<PartitionRow> partitions(const Graph& graph, const PredictRequest& request) const;
-  [[nodiscard]] Fit fits(const Graph& graph, const PredictRequest& request) const;
-  // The largest batch whose memory fits, 0 when batch 1 does not: found by halving, and by sixteenths of an octave
-  // above.
-  [[nodiscard]] std::int64_t largest_batch(const Graph& graph, const PredictRequest& request) const;
   // What a predictor was fitted and checked on; empty: the one that answers when none is named.
   [[nodiscard]] const Evidence& evidence(std::string_view predictor) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "latpred/memory.h"
-#include "latpred/session.h"
+#include "latpred/predict_request.h"
 
 namespace latpred {
 

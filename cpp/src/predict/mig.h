@@ -6,7 +6,7 @@
 
 #include "latpred/device.h"
 #include "latpred/memory.h"
-#include "latpred/session.h"
+#include "latpred/predict_request.h"
 
 namespace latpred {
 

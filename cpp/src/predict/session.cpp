@@ -12,7 +12,6 @@
 #include "latpred/input_copy.h"
 #include "latpred/kernel.h"
 #include "latpred/runtime.h"
-#include "latpred/shapes.h"
 #include "latpred/text.h"
 #include "memory_interval.h"
 #include "mig.h"
@@ -32,42 +31,12 @@ const PredictorRow& asked_predictor(const PredictRequest& request) {
                                                                            : request.predictor);
 }
 
-const Runtime& chosen_runtime(const Device& device, std::string_view name) {
-  const Runtime& row = runtime(name.empty() ? "eager" : name);
-  if (device.is_gpu ? row.on_gpu : row.on_cpu) return row;
-  std::vector<std::string> valid;
-  for (const Runtime& other : runtimes()) {
-    if (device.is_gpu ? other.on_gpu : other.on_cpu) valid.emplace_back(other.name);
-  }
-  throw InvalidArgumentError(concat("runtime '", row.name, "' does not run on ", device.is_gpu ? "GPUs" : "CPUs",
-                                    " and device '", device.name, "' is one; valid here: ", join(valid)),
-                             {.valid = valid});
-}
-
 // Why no predictor of the table answers for this machine.
 void refuse_unknown_physics(const Device& device) {
   if (device.bandwidth_bytes_per_s > 0) return;
   throw InvalidArgumentError(concat("device 'cpu' is ", device.name,
                                     ", whose peaks and bandwidth no table has; ask a trained predictor ",
                                     "(predictor=, see train()), or name a processor of the device table"));
-}
-
-// A precision asked for by name needs its units; "default" means what the runtime does on this device.
-void check_units(const Device& device, const Precision& precision) {
-  if (precision.by_runtime) return;
-  for (const Arithmetic arithmetic : {precision.convolution, precision.matmul}) {
-    if (has_units(device, arithmetic)) continue;
-    std::vector<std::string> valid{"default"};
-    for (const Precision& row : precisions()) {
-      if (!row.by_runtime && has_units(device, row.convolution) && has_units(device, row.matmul)) {
-        valid.emplace_back(row.name);
-      }
-    }
-    throw InvalidArgumentError(
-        concat("device '", device.name, "' has no ", arithmetic_name(arithmetic), " arithmetic, which precision '",
-               precision.name, "' needs; it takes ", join(valid)),
-        {.valid = valid});
-  }
 }
 
 // The measured version that is asked for; empty: none. A calibration's factors hold what its own version does.
@@ -114,9 +83,9 @@ void apply_calibration(const Graph& graph, const PredictRequest& request, Run& r
 
 Run run_line(const Graph& graph, const PredictRequest& request, const Predictor& predictor) {
   const Device& device_row = asked_device(request);
-  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  const Runtime& runtime_row = asked_runtime(request, device_row);
   refuse_unknown_physics(device_row);
-  check_units(device_row, precision_of(runtime_row, request.precision));
+  check_units(request, device_row, runtime_row);
   const std::string_view version = chosen_version(predictor, runtime_row, request);
   const Partition part = partition(device_row, request.partition);
   Kernels kernels = fuse(graph, runtime_row.name, request.precision);
@@ -208,7 +177,7 @@ Prediction predict_given(const Graph& graph, const PredictRequest& request) {
                                       "partition out, got '", request.partition, "'"));
   }
   const Device& device_row = asked_device(request);
-  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
+  const Runtime& runtime_row = asked_runtime(request, device_row);
   const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
   Prediction result = start_answer(graph, request, device_row, kernels, "", request.predictor);
   result.input_copy_s = input_copy_s(graph, device_row, request.input_on);
@@ -228,10 +197,6 @@ void refuse_table_of_parts(const PredictRequest& request, std::string_view table
 }
 
 }  // namespace
-
-const Device& asked_device(const PredictRequest& request) {
-  return request.host && request.device == kHostDevice ? *request.host : device(request.device);
-}
 
 Session::Session(std::string data_directory) : data_directory_(std::move(data_directory)) {}
 
@@ -380,47 +345,6 @@ std::vector<PartitionRow> Session::partitions(const Graph& graph, const PredictR
                     .fits = prediction.memory_interval_bytes.upper <= profile.memory_bytes});
   }
   return rows;
-}
-
-Fit Session::fits(const Graph& graph, const PredictRequest& request) const {
-  const Device& device_row = asked_device(request);
-  const Runtime& runtime_row = chosen_runtime(device_row, request.runtime);
-  check_units(device_row, precision_of(runtime_row, request.precision));
-  const Kernels kernels = fuse(graph, runtime_row.name, request.precision);
-  const MemoryEstimate memory = estimate_memory(graph, kernels, device_row, {.autograd = request.autograd});
-  const double usable = partition(device_row, request.partition).memory_bytes;
-  const double needed = memory_interval(memory).upper;
-  return {.fits = needed <= usable, .usable_bytes = usable, .needed_bytes = needed};
-}
-
-std::int64_t Session::largest_batch(const Graph& graph, const PredictRequest& request) const {
-  const auto fits_at = [&](std::int64_t batch) { return fits(with_batch(graph, batch), request).fits; };
-  constexpr std::int64_t kLargestBatch = std::int64_t{1} << 24;  // beyond it a graph has no activation to speak of
-  if (!fits_at(1)) return 0;
-  std::int64_t fitting = 1;
-  std::int64_t failing = 2;
-  while (failing <= kLargestBatch && fits_at(failing)) {
-    fitting = failing;
-    failing *= 2;
-  }
-  if (failing > kLargestBatch) return fitting;
-  const auto last_between = [&](std::int64_t fits, std::int64_t fails) {
-    while (fails - fits > 1) {
-      const std::int64_t middle = fits + (fails - fits) / 2;
-      (fits_at(middle) ? fits : fails) = middle;
-    }
-    return fits;
-  };
-  fitting = last_between(fitting, failing);
-  // What the allocator keeps may fall with the batch, so that one that does not fit is no bound.
-  constexpr std::int64_t kStepsOfAnOctave = 16;
-  const auto above = [&](std::int64_t step) {
-    return std::min(fitting + fitting * step / kStepsOfAnOctave, kLargestBatch);
-  };
-  for (std::int64_t step = kStepsOfAnOctave - 1; step > 0 && above(step) > fitting; --step) {
-    if (fits_at(above(step))) return last_between(above(step), above(step + 1));
-  }
-  return fitting;
 }
 
 }  // namespace latpred

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from latpred import _core
 from latpred.calibration.fit import CLASSES, FIRST_CLASS, HOST, NUM_PARAMETERS, PRIOR_SD, SCALE, design_of
 from latpred.calibration.timing import Clock, measure_module
 from latpred.errors import InvalidArgumentError
@@ -82,9 +83,7 @@ def _recorded() -> GraphCache:
 def probe_graph(network: str, batch: int) -> Graph:
     """One of NETWORKS."""
     if network not in NETWORKS:
-        from latpred._core import unknown_name_message
-
-        raise InvalidArgumentError(unknown_name_message("network", network, list(NETWORKS)), valid=NETWORKS)
+        raise InvalidArgumentError(_core.unknown_name_message("network", network, list(NETWORKS)), valid=NETWORKS)
     return _recorded().graph(network, batch)
 
 
@@ -100,7 +99,7 @@ def choose_probes(request: PredictRequest, session: Session, count: int = DEFAUL
     """
     calls = [(network, batch) for network in NETWORKS for batch in BATCHES]
     graphs = [probe_graph(network, batch) for network, batch in calls]
-    fitting = [index for index, graph in enumerate(graphs) if session.fits(graph, request).fits]
+    fitting = [index for index, graph in enumerate(graphs) if _core.memory_fit(graph, request).fits]
     if len(fitting) < count:
         raise InvalidArgumentError(
             f"{count} probes were asked for, and {len(fitting)} of {len(calls)} calls fit {request.device}"

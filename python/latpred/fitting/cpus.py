@@ -15,9 +15,8 @@ from latpred import _core
 from latpred.datasets.rows import executed
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import COVERAGE, Term, equal_weights, weighted_quantile
-from latpred.fitting.kernel_residual import is_latency
 from latpred.fitting.kernel_terms import CHANNELS_LAST
-from latpred.fitting.measurements import join_host_s
+from latpred.fitting.measurements import is_latency, join_host_s
 
 if TYPE_CHECKING:
     import pandas as pd

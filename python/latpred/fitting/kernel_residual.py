@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.fitting import alike_networks, checkpoint, host_calls, situation, versions
+from latpred.fitting import alike_networks, checkpoint, fit_inputs, host_calls, situation, versions
 from latpred.fitting.alike_networks import AlikeNetworks
+from latpred.fitting.fit_inputs import Effects
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 from latpred.fitting.measurements import ARITHMETICS, is_clear_of_floor
 from latpred.fitting.split import CHIPS, OTHER_BOARDS
@@ -35,160 +36,7 @@ if TYPE_CHECKING:
 
 NAME = "kernel_residual"
 
-# Every table has the same weight: one source and version, device and layout, and of operators each of them; one of few
-# rows less, or each of these would drown a hundred others. Within it a family of n counts as the root of n. Small or
-# lopsided families count less than the networks of timm.
-FULL_TABLE_ROWS = 300
-NETWORK_WEIGHT = 1.0
-OPERATOR_WEIGHT = 0.02
-FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
-DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
-OPERATOR_RECIPES = checkpoint.OPERATOR_RECIPES
-# A call shows what its host takes where the roofline of its kernels takes less than this share of it (19 of 20 networks
-# of timm take twice that and more), or the runtime's time for its launches more than that. Elsewhere the host would be
-# fitted to what the kernels leave over.
-IDLE_SHARE = 0.2
-HOST_SHARE = 0.5
-
-# bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
-# with a column of its own, what products in it showed elsewhere was taken for all kinds.
-ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
-
 Done = Callable[[int, int, float], None]  # seed, epoch, loss
-
-
-def row_weights(rows: pd.DataFrame) -> np.ndarray:
-    """[N] how much each row counts."""
-    is_operator = rows.recipe.str.startswith(OPERATOR_RECIPES)
-    of_table = rows.source + "|" + rows.device + "|" + rows.runtime + "|" + rows.runtime_version + "|" + rows.layout
-    table = of_table + "|" + rows.family.where(is_operator, "networks")
-    family = table + "|" + rows.family
-    weights = 1 / np.sqrt(family.map(family.value_counts()))
-    weights = weights / weights.groupby(table).transform("sum")
-    weights = weights * (table.map(table.value_counts()) / FULL_TABLE_ROWS).clip(upper=1.0)
-    base = rows.family.map(FAMILY_WEIGHTS).fillna(NETWORK_WEIGHT).where(~is_operator, OPERATOR_WEIGHT)
-    return np.asarray(weights * base * rows.device.map(DEVICE_WEIGHTS).fillna(1.0), dtype=float)
-
-
-@dataclasses.dataclass(frozen=True)
-class Effects:
-    """What has effects of its own, by name: the index of a name in the fitted arrays is its place + 1, 0 is none."""
-
-    devices: tuple[str, ...]
-    chips: tuple[str, ...]
-    versions: tuple[str, ...]  # "runtime|version"
-    launches: tuple[str, ...]  # "chip|runtime", "device|runtime" where effects of chips are folded into devices
-    hosts: tuple[str, ...]  # "source|device|runtime|version"
-
-    @classmethod
-    def of(cls, rows: pd.DataFrame) -> Effects:
-        """Everything that `rows` name."""
-        return cls(
-            tuple(sorted(set(rows.device))),
-            tuple(sorted(set(rows.chip))),
-            tuple(sorted(set(versions.of_rows(rows)[versions.is_said(rows)]))),
-            tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(host_calls.PACED_BY_THE_HOST)]))),
-            tuple(sorted(set(hosts(rows)))),
-        )
-
-
-def _by_runtime(names: pd.Series, rows: pd.DataFrame) -> pd.Series:
-    return names + "|" + rows.runtime
-
-
-def _launches(effects: Effects, rows: pd.DataFrame) -> np.ndarray:
-    of_device = _index(effects.launches, _by_runtime(rows.device, rows))
-    of_chip = _index(effects.launches, _by_runtime(rows.chip, rows))
-    return np.where(of_device > 0, of_device, of_chip)
-
-
-def hosts(rows: pd.DataFrame) -> pd.Series:
-    """[N] what was timed on one machine by one version, as far as its table tells."""
-    return rows.source + "|" + rows.device + "|" + versions.of_rows(rows)
-
-
-def _index(names: Sequence[str], values: pd.Series) -> np.ndarray:
-    place = {name: index + 1 for index, name in enumerate(names)}
-    return np.asarray(values.map(place).fillna(0), dtype=np.int64)
-
-
-def waits_for_host(table: KernelTable) -> np.ndarray:
-    """[N] measured calls in which the device is idle for long, or launching may take most of the time."""
-    is_short = (np.bincount(table.call(), table.roofline_s(), table.size) < IDLE_SHARE * table.latency_s) | (
-        table.launches_s >= HOST_SHARE * table.latency_s
-    )
-    return np.asarray((table.floor_s == 0) & is_short)
-
-
-def _host(table: KernelTable, floor: np.ndarray) -> dict[str, Any]:
-    """What is known of the host: nothing of kinds and ages where a launch takes it the same, or where its time is
-    measured (`floor` [N])."""
-    is_paced = np.asarray(table.rows.runtime.isin(host_calls.PACED_BY_THE_HOST)) & (floor == 0)
-    is_by_kind = is_paced & np.asarray(table.rows.runtime.isin(host_calls.BY_KIND))
-    num_kernels = np.diff(table.first_kernel)
-    kind = host_calls.places()[table.input_kind()][table.input]
-    view = host_calls.kinds().index("view")
-    return {
-        "num_host_kinds": len(host_calls.kinds()),
-        "host_kind": np.where(np.repeat(is_by_kind, num_kernels), 1 + kind, 0),
-        "view_kind": 1 + view,
-        "view_weight": np.where(is_by_kind, table.rows.views * host_calls.weights()[view], 0.0),
-        "host_weight": np.where(np.repeat(is_by_kind, num_kernels), host_calls.weights()[kind], 1.0),
-        "host_kind_sd": np.full(len(host_calls.kinds()), host_calls.KIND_SD),
-        "num_host_columns": len(host_calls.COLUMN_SD),
-        "host_columns": np.where(is_paced[:, None], host_calls.columns(table.rows), 0.0),
-        "host_column_sd": np.array(host_calls.COLUMN_SD),
-    }
-
-
-def _inputs(table: KernelTable) -> np.ndarray:
-    """[U, F] with columns that are ALIKE as one."""
-    inputs = table.inputs.astype(float)
-    for name, other in ALIKE.items():
-        inputs[:, COLUMNS.index(other)] += inputs[:, COLUMNS.index(name)]
-        inputs[:, COLUMNS.index(name)] = 0
-    return inputs
-
-
-def _arrays(
-    table: KernelTable,
-    effects: Effects,
-    version: pd.Series,
-    host: np.ndarray,
-    floor: np.ndarray,
-) -> dict[str, Any]:
-    """`table` as _predictors takes it."""
-    rows = table.rows
-    is_floor = floor > 0  # which is no factor of launches
-    names = (
-        "wave_factor", "activation_bytes", "weight_bytes", "bandwidth", "l2_bytes", "least_compute",
-        "least_memory", "gap_scale", "cycles_per_byte",
-    )  # fmt: skip
-    return {
-        "num_columns": len(COLUMNS),
-        "num_kinds": len(KINDS),
-        "num_devices": len(effects.devices),
-        "num_chips": len(effects.chips),
-        "num_versions": len(effects.versions),
-        "num_launches": len(effects.launches),
-        "num_hosts": len(effects.hosts),
-        "inputs": _inputs(table),
-        "input_kind": table.input_kind(),
-        "first_kernel": table.first_kernel,
-        "input": table.input,
-        "count": table.count,
-        "compute": table.term("compute") * table.term("feeding_factor"),
-        **{name: table.term(name).astype(float) for name in names},
-        **{name: table.term(name).astype(np.int64) for name in ("units", "library", "memory_kind")},
-        **_host(table, floor),
-        "host_s": np.where(is_floor, floor, table.launches_s),
-        "copy_s": table.beside_s,
-        "device": _index(effects.devices, rows.device),
-        "chip": _index(effects.chips, rows.chip),
-        "version": _index(effects.versions, version),
-        "launch": np.where(is_floor, 0, _launches(effects, rows)),
-        "host": np.where(is_floor, 0, host),
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,7 +66,7 @@ class KernelResidual:
         it, unless `with_floors` is off."""
         floor = table.floor_s if with_floors else np.zeros(table.size)
         version = versions.answered_by(versions.of_rows(table.rows), self.effects.versions)
-        arrays = _arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
+        arrays = fit_inputs.arrays(table, self.effects, version, np.zeros(table.size, dtype=np.int64), floor)
         latency_s, host_s = _torch.predictors_module().predict_kernel_residual(list(self.members), arrays)
         if self.alike is None:
             return np.asarray(latency_s), np.asarray(host_s)
@@ -234,8 +82,10 @@ class KernelResidual:
     def log_host_factors(self, table: KernelTable) -> np.ndarray:
         """[N] of the machine that each call was timed on, over what is known of machines with such a card."""
         effects = {name: np.mean([member[name] for member in self.members], axis=0) for name in self.members[0]}
-        of_chip = np.concatenate([[0], effects["launch_effects"]])[_launches(self.effects, table.rows)]
-        of_host = np.concatenate([[0], effects["host_effects"]])[_index(self.effects.hosts, hosts(table.rows))]
+        of_chip = np.concatenate([[0], effects["launch_effects"]])[fit_inputs.launches(self.effects, table.rows)]
+        of_host = np.concatenate([[0], effects["host_effects"]])[
+            fit_inputs.index(self.effects.hosts, fit_inputs.hosts(table.rows))
+        ]
         return np.asarray(of_chip + of_host)
 
     def _device_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
@@ -281,7 +131,7 @@ class KernelResidual:
         """What the checkpoint stores of it: [E, ...] each, effects of devices and runtimes in the manifest's order."""
         names = [name for name in self.members[0] if not name.endswith("_effects")]
         stored = {name: np.stack([member[name] for member in self.members]) for name in names}
-        for name, other in ALIKE.items():
+        for name, other in fit_inputs.ALIKE.items():
             stored["weight_0"][:, :, COLUMNS.index(name)] = stored["weight_0"][:, :, COLUMNS.index(other)]
         stored["memory_effects"] = np.stack([member["memory_effects"] for member in self.members])
         stored["device_effects"] = np.stack([self._device_effects(member) for member in self.members])
@@ -335,11 +185,11 @@ def fit_member(
     table: KernelTable, effects: Effects, seed: int, done: Done | None = None, **changes: object
 ) -> dict[str, np.ndarray]:
     """One member of an ensemble; the same table, seed and changes to the options give the same numbers."""
-    of_hosts = _index(effects.hosts, hosts(table.rows))
-    shows_host = waits_for_host(table) | ~table.rows.runtime.isin(host_calls.PACED_BY_THE_HOST)
-    arrays = _arrays(table, effects, versions.of_rows(table.rows), of_hosts, table.floor_s) | {
+    of_hosts = fit_inputs.index(effects.hosts, fit_inputs.hosts(table.rows))
+    shows_host = fit_inputs.waits_for_host(table) | ~table.rows.runtime.isin(host_calls.PACED_BY_THE_HOST)
+    arrays = fit_inputs.arrays(table, effects, versions.of_rows(table.rows), of_hosts, table.floor_s) | {
         "latency_s": table.latency_s,
-        "weight": row_weights(table.rows),
+        "weight": fit_inputs.row_weights(table.rows),
         "shows_host": np.asarray(shows_host, dtype=np.int64),
     }
     report = None if done is None else lambda epoch, loss: done(seed, epoch, loss)
@@ -352,17 +202,6 @@ def fit(table: KernelTable, seeds: Sequence[int] = (0,), done: Done | None = Non
     effects = Effects.of(table.rows)
     members = tuple(fit_member(table, effects, seed, done, **changes) for seed in seeds)
     return KernelResidual(members, effects).with_alike_networks(table)
-
-
-def is_latency(rows: pd.DataFrame, on_gpu: bool) -> np.ndarray:
-    """[N] rows of whole calls' latency on GPUs, or on CPUs."""
-    is_there = {name: _core.device(name).is_gpu == on_gpu for name in rows.device.unique()}
-    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(is_there).astype(bool))
-
-
-def is_latency_on_gpu(rows: pd.DataFrame) -> np.ndarray:
-    """[N] rows that this predictor is about."""
-    return is_latency(rows, on_gpu=True)
 
 
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
@@ -388,7 +227,7 @@ def _rows_by_kind(table: KernelTable) -> dict[str, dict[str, int]]:
 
 def _measured_devices(rows: pd.DataFrame) -> list[str]:
     """Devices that whole networks were timed on: operators alone do not show what a network takes there."""
-    networks = rows[~rows.recipe.str.startswith(OPERATOR_RECIPES)]
+    networks = rows[~rows.recipe.str.startswith(checkpoint.OPERATOR_RECIPES)]
     counts = networks.device.value_counts()
     return sorted(counts.index[counts >= NETWORKS_THAT_MEASURE])
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from latpred.fitting import kernel_residual, thinning
+from latpred.fitting import fit_inputs, kernel_residual, thinning
 from latpred.fitting.kernel_terms import KernelTable, lower
+from latpred.fitting.measurements import is_latency
 from latpred.fitting.situation import described
 from latpred.fitting.split import FOLDS, TEST
 
@@ -102,7 +103,7 @@ def write(path: Path, table: pd.DataFrame) -> None:
 
 def lowered(rows: pd.DataFrame, graphs: GraphCache, work: Path, done: Callable[[int, int], None]) -> KernelTable:
     """The rows that fits are made on; kept in `work`."""
-    rows = rows[kernel_residual.is_latency_on_gpu(rows)]
+    rows = rows[is_latency(rows, on_gpu=True)]
     folder = work / "terms"
     folder.mkdir(parents=True, exist_ok=True)
     return lower(thinning.thin(rows), graphs.graph, folder, done, failed=lambda text: print(f"left out: {text}"))
@@ -141,8 +142,8 @@ def load(folder: Path) -> KernelTable:
 
 
 def _hosts(fitted: kernel_residual.KernelResidual, training: KernelTable) -> pd.DataFrame:
-    waiting = training.select(kernel_residual.waits_for_host(training))
-    found = waiting.rows.assign(log_factor=fitted.log_host_factors(waiting), host=kernel_residual.hosts(waiting.rows))
+    waiting = training.select(fit_inputs.waits_for_host(training))
+    found = waiting.rows.assign(log_factor=fitted.log_host_factors(waiting), host=fit_inputs.hosts(waiting.rows))
     return found.groupby(["host", "runtime"], as_index=False).agg(
         host_rows=("log_factor", "size"), log_factor=("log_factor", "first")
     )

@@ -62,6 +62,12 @@ def is_clear_of_floor(table: pd.DataFrame) -> np.ndarray:
     return np.asarray(table.value > CLEAR_OF_FLOOR * table.host_floor_s)
 
 
+def is_latency(rows: pd.DataFrame, on_gpu: bool) -> np.ndarray:
+    """[N] rows of whole calls' latency on GPUs, or on CPUs."""
+    is_there = {name: _core.device(name).is_gpu == on_gpu for name in rows.device.unique()}
+    return np.asarray((rows.quantity == "latency_s") & ~rows.autograd & rows.device.map(is_there).astype(bool))
+
+
 def sample(table: pd.DataFrame, per_table: int = ROWS_OF_EACH_TABLE, seed: int = SEED) -> pd.DataFrame:
     """At most `per_table` rows of each table, with a quarter of them from the blocks left out."""
     import pandas as pd

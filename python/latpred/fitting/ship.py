@@ -24,6 +24,7 @@ from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import checkpoint, conformal, cpus, kernel_residual, left_out
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Term
+from latpred.fitting.fit_inputs import Effects
 
 if TYPE_CHECKING:
     from latpred.fitting.kernel_terms import KernelTable
@@ -45,7 +46,7 @@ def kept_terms() -> dict[str, Term]:
 
 def member(
     table: KernelTable,
-    effects: kernel_residual.Effects,
+    effects: Effects,
     seed: int,
     work: Path,
     done: kernel_residual.Done,
@@ -97,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         left_out.keep_apart(options.work, table, **changes)
         epochs = kernel_residual.options(**changes).epochs
-        effects = kernel_residual.Effects.of(table.rows)
+        effects = Effects.of(table.rows)
         members = []
         for seed in range(options.seeds):
             bar = progress.add_task(f"seed {seed}", total=epochs)
