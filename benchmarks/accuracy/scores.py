@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from latpred.calibration.fit import CLASSES, Design
 from latpred.calibration.levels import choose
-from latpred.fitting import conformal, ship
+from latpred.fitting import conformal, fit_inputs, ship
 from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, NEW_FAMILIES, OF_CHIPS, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
@@ -125,12 +125,12 @@ def _by_calibration(rows: pd.DataFrame, drawn: np.ndarray) -> np.ndarray:
 
 
 def _calibrated(rows: pd.DataFrame, predictor: str, count: int) -> ErrorSummary | None:
-    """Errors after `count` timings of each device and runtime, drawn again and again, on the other rows."""
+    """Errors after `count` timings of each machine and version, drawn again and again, on its other rows."""
     if predictor == OURS and rows.half_width.isna().any():
         return None  # calibrating asks how far off answers are expected to be
     random = np.random.default_rng(0)
     found: list[np.ndarray] = []
-    for _, part in rows.groupby(["device", "runtime", "seed"]):
+    for _, part in rows.groupby([fit_inputs.hosts(rows), "seed"]):
         if len(part) < MIN_ROWS:
             continue
         for _ in range(DRAWS):
@@ -169,6 +169,13 @@ def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFr
         yield f"all, {name}", rows[(rows.batch >= least) & (rows.batch <= most)]
 
 
+def _calibration_rows(situation: str, group: str) -> tuple[int, ...]:
+    """How many timings a line is shown after: of a chip left out more than of each of its tables."""
+    if situation != CHIP or group == ALL:
+        return ()
+    return CALIBRATION_ROWS[:1] if ":" in group else CALIBRATION_ROWS
+
+
 def lines_of(rows: pd.DataFrame, situation: str, predictors: list[str]) -> list[dict[str, Any]]:
     """The lines of one situation; seeds that every part has."""
     if not len(rows):
@@ -186,7 +193,7 @@ def lines_of(rows: pd.DataFrame, situation: str, predictors: list[str]) -> list[
             continue
         for predictor in predictors:
             lines.append(_line(part, situation, str(group), predictor))
-            for count in CALIBRATION_ROWS if situation == CHIP and ":" not in group and group != ALL else ():
+            for count in _calibration_rows(situation, str(group)):
                 errors = _calibrated(part, predictor, count)
                 if errors is not None:
                     group_after = f"{group}, after {count} rows"

@@ -144,6 +144,17 @@ def test_five_timings_take_off_what_a_chip_is_off_in_common():
     assert mape["GA102, after 5 rows", "roofline"] == pytest.approx(0, abs=1e-6)
 
 
+def test_timings_of_one_machine_calibrate_no_other():
+    rows = pd.concat([answers("fold", str(fold), 1.0) for fold in range(2)], ignore_index=True)
+    one = answers("chip", "GA102", 1.5).assign(runtime_version="torch 2.4.0")
+    ids = [f"{index + 900:016x}" for index in range(60)]
+    other = answers("chip", "GA102", 1 / 1.5).assign(runtime_version="torch 2.1.0", id=ids)
+    chips = pd.concat([one, other, *(answers("chip", chip, 1.0) for chip in ("AD102", "GB202"))], ignore_index=True)
+    found = with_intervals(pd.concat([rows, chips], ignore_index=True))
+    lines = scores.lines_of(found[found.situation == "chip"], "chip", [scores.OURS])
+    assert {line["group"]: line["mape_percent"] for line in lines}["GA102, after 5 rows"] < 8
+
+
 def test_networks_of_a_chip_are_judged_by_other_chips_too():
     rows = pd.concat([answers("fold", str(fold), 1.0) for fold in range(2)], ignore_index=True)
     chips = [answers("chip", chip, factor) for chip, factor in (("GA102", 1.2), ("AD102", 1 / 1.2), ("GB202", 3.0))]
