@@ -127,6 +127,18 @@ TEST(Baked, EnlargesRepetitions) {
   EXPECT_EQ(output_shape(net.at(joined, 8)), (Shape{8, 5, 5}));
 }
 
+// Queries [4, 1, 5] repeated over the batch of 1, which turns to the front afterwards.
+TEST(Baked, EnlargesWhatIsRepeatedInTheMiddle) {
+  Network net;
+  const auto x = net.input({1, 5, 7});
+  const auto queries = net.apply(OperatorId::tile, {net.stored({4, 1, 5})}, "queries", "repeats", {1, 1, 1});
+  const auto turned = net.apply(OperatorId::transpose, {queries}, "turned", "perm", {1, 0, 2});
+  const auto joined = net.apply(
+      OperatorId::concat, {turned, net.apply(OperatorId::transpose, {x}, "keys", "perm", {0, 2, 1})}, "joined", "", {});
+  net.set("axis", std::int64_t{1});
+  EXPECT_EQ(output_shape(net.at(joined, 8)), (Shape{8, 11, 5}));
+}
+
 // Both dimensions of 2 may be the batch: the second is the one that fits.
 TEST(Baked, FindsTheDimensionThatFits) {
   Network net;

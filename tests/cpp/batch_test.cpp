@@ -38,8 +38,9 @@ TEST(Batch, BakedTargetsAreRescaled) {
   EXPECT_EQ(reshaped(2, {6, 4}, {{12, 4}}, 8), (Shape{48, 4}));               // batch and tokens in one
   EXPECT_EQ(reshaped(2, {6, 4}, {{12, 4}, {2, 6, 4}}, 8), (Shape{8, 6, 4}));  // and back
   EXPECT_EQ(reshaped(1, {6, 4}, {{6, 4}, {1, 6, 4}}, 8), (Shape{8, 6, 4}));
-  EXPECT_EQ(reshaped(4, {3, 4}, {{4, 12}}, 1), (Shape{1, 12}));  // smaller than saved
-  EXPECT_EQ(reshaped(1, {3, 4}, {{0, 12}}, 8), (Shape{8, 12}));  // nothing baked in
+  EXPECT_EQ(reshaped(5, {8, 5}, {{40, 5}, {40, 1, 5}}, 8), (Shape{64, 1, 5}));  // another 5 is not the batch
+  EXPECT_EQ(reshaped(4, {3, 4}, {{4, 12}}, 1), (Shape{1, 12}));                 // smaller than saved
+  EXPECT_EQ(reshaped(1, {3, 4}, {{0, 12}}, 8), (Shape{8, 12}));                 // nothing baked in
 }
 
 TEST(Batch, TimeMajorTargetsScaleTheBatchAndNotTheTime) {
@@ -49,6 +50,80 @@ TEST(Batch, TimeMajorTargetsScaleTheBatchAndNotTheTime) {
   const auto heads = net.apply(OperatorId::reshape, {time_major, net.constant({5, 2, 3, 2})});
   net.output(net.apply(OperatorId::transpose, {heads}, {{"perm", Shape{1, 0, 2, 3}}}));
   EXPECT_EQ(output_at(fixed(net, 2), 8), (Shape{8, 5, 3, 2}));
+}
+
+TEST(Batch, StepsAndBatchBecomeOneDimension) {
+  // [batch, 6, 4] with the steps first, as PyTorch's attention leaves its heads, to [6 * batch, 16].
+  const auto joined = [](std::int64_t saved) {
+    ProgramBuilder net;
+    const auto x = net.input("x", {6, 4, 4});
+    const auto steps_first = net.apply(OperatorId::transpose, {x}, {{"perm", Shape{1, 0, 2, 3}}});
+    net.output(net.apply(OperatorId::reshape, {steps_first, net.constant({6 * saved, 16})}));
+    return output_at(fixed(net, saved), 8);
+  };
+  EXPECT_EQ(joined(2), (Shape{48, 16}));
+  EXPECT_EQ(joined(1), (Shape{48, 16}));
+}
+
+TEST(Batch, StepsAndBatchPartAgain) {
+  const auto parted = [](std::int64_t saved) {
+    ProgramBuilder net;
+    const auto x = net.input("x", {6, 4});
+    const auto steps_first = net.apply(OperatorId::transpose, {x}, {{"perm", Shape{1, 0, 2}}});
+    const auto joined = net.apply(OperatorId::reshape, {steps_first, net.constant({6 * saved, 4})});
+    net.output(net.apply(OperatorId::reshape, {joined, net.constant({6, saved, 4})}));
+    return output_at(fixed(net, saved), 8);
+  };
+  EXPECT_EQ(parted(2), (Shape{6, 8, 4}));
+  EXPECT_EQ(parted(1), (Shape{6, 8, 4}));
+}
+
+TEST(Batch, StepsFirstLeavesTheBatchSecond) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {1, 16});
+  const auto weights = net.parameter({1, 32, 16});
+  const auto recurrence = net.parameter({1, 32, 8});
+  net.output(net.apply(OperatorId::lstm, {x, weights, recurrence}, {{"hidden_size", std::int64_t{8}}}));
+  const Program program = fixed(net, 200);  // steps
+  EXPECT_EQ(output_at(program, kSavedBatch), (Shape{200, 1, 1, 8}));
+  EXPECT_EQ(output_at(program, 4), (Shape{200, 1, 4, 8}));
+}
+
+TEST(Batch, TheDimensionThatSaysSoIsTheBatch) {
+  const auto second_at_8 = [](std::vector<std::string> symbols, std::vector<std::int64_t> asked) {
+    ProgramBuilder net;
+    net.output(net.apply(OperatorId::relu, {net.input("x", {1024, 3})}));
+    Program program = net.build();
+    auto& dimensions = program.variables[program.main.inputs.front()].dimensions;
+    for (std::size_t i = 0; i < symbols.size(); ++i) dimensions[i] = {kUnknownSize, symbols[i]};
+    InputRequest request{.batch = 8};
+    request.only = InputSize{.sizes = std::move(asked)};
+    const Graph graph = resolve(std::make_shared<const Program>(program), request);
+    return graph.tensors[graph.outputs.front()].shape;
+  };
+  EXPECT_EQ(second_at_8({"B", "N"}, {1024, 3}), (Shape{8, 1024, 3}));  // clouds of N points
+  EXPECT_EQ(second_at_8({"T", "B"}, {35, 3}), (Shape{35, 8, 3}));
+  EXPECT_EQ(second_at_8({"T", "batch"}, {35, 3}), (Shape{35, 8, 3}));
+  EXPECT_EQ(second_at_8({"N"}, {1024, 3}), (Shape{8, 1024, 3}));
+}
+
+TEST(Batch, EveryInputMayNameItsBatch) {
+  for (const auto& [first, second] : std::vector<std::pair<std::string, std::string>>{
+           {"batch_a", "batch_b"}, {"a_dynamic_axes_1", "b_dynamic_axes_1"}}) {
+    ProgramBuilder net;
+    net.output(net.apply(OperatorId::add, {net.input("a", {4}), net.input("b", {4})}));
+    Program program = net.build();
+    program.variables[program.main.inputs[0]].dimensions.front() = {kUnknownSize, first};
+    program.variables[program.main.inputs[1]].dimensions.front() = {kUnknownSize, second};
+    EXPECT_EQ(output_at(program, 8), (Shape{8, 4})) << first;
+  }
+}
+
+TEST(Batch, OfVectorsAloneTheLengthIsTheBatch) {
+  ProgramBuilder net;
+  net.output(net.apply(OperatorId::add, {net.input("user", {}), net.input("item", {})}));
+  EXPECT_EQ(output_at(fixed(net, 64), kSavedBatch), (Shape{64}));
+  EXPECT_EQ(output_at(fixed(net, 64), 8), (Shape{8}));
 }
 
 TEST(Batch, WhatCannotBeRightIsRefused) {

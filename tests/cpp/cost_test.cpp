@@ -149,10 +149,13 @@ TEST(Cost, grouped_queries_read_the_cache_that_is_there) {
     return std::vector{g.input({1, 1, 8 * 64}), g.input({1, 1, 2 * 64}), g.input({1, 1, 2 * 64}),
                        g.input({1, 2, 99, 64}), g.input({1, 2, 99, 64})};
   };
-  const GraphMaker::Settings settings{{"num_heads", std::int64_t{8}}, {"kv_num_heads", std::int64_t{2}}};
-  const Cost cost =
-      count(group_query_attention, inputs, {{1, 1, 512}, {1, 2, 100, 64}, {1, 2, 100, 64}}, settings).cost;
-  EXPECT_EQ(cost.macs, 2 * 8 * 1 * 100 * 64);
+  GraphMaker::Settings settings{{"num_heads", std::int64_t{8}}, {"kv_num_heads", std::int64_t{2}}};
+  const auto macs = [&] {
+    return count(group_query_attention, inputs, {{1, 1, 512}, {1, 2, 100, 64}, {1, 2, 100, 64}}, settings).cost.macs;
+  };
+  EXPECT_EQ(macs(), 2 * 8 * 1 * 100 * 64);
+  settings.emplace_back("local_window_size", std::int64_t{16});
+  EXPECT_EQ(macs(), 2 * 8 * 1 * 16 * 64);
 }
 
 // Four gates of 20, input 10 and state 20, 7 steps of a batch of 3, both ways.

@@ -10,6 +10,7 @@ from latpred import _core
 from latpred.frontends import torch_export
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import flex_attention
 from torch.utils.flop_counter import FlopCounterMode
 from torch_networks import CAPTURED, Choosing, Convolutional, Decoder, Masking, Recurrent, Remembering
 
@@ -68,6 +69,51 @@ def test_another_batch_of_a_graph_equals_the_module_traced_at_it():
     module = Convolutional()
     once = latpred.load(model=module, input="3,32,32", batch=2)
     assert once.with_batch(8).hash == latpred.load(model=module, input="3,32,32", batch=8).hash
+
+
+class Queries(nn.Module):
+    """Learnt ones for every image of the batch, as DETR's: repeated in the middle, then turned to the front."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = nn.Embedding(6, 16)
+
+    def forward(self, x):
+        repeated = self.queries.weight.unsqueeze(1).repeat(1, x.shape[0], 1)
+        return torch.bmm(repeated.transpose(0, 1), x.transpose(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("module", "sizes"),
+    [
+        (nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 1), "10,16"),
+        (Queries(), "9,16"),
+    ],
+    ids=["encoder", "queries"],
+)
+@pytest.mark.parametrize("saved", [1, 2, 4])  # 4: as many as heads
+def test_another_batch_is_found_behind_steps(module, sizes, saved):
+    graph = latpred.load(model=module, input=sizes, batch=saved).with_batch(8)
+    directly = latpred.load(model=module, input=sizes, batch=8)
+    assert [tensor.shape for tensor in graph.outputs] == [tensor.shape for tensor in directly.outputs]
+    assert graph.macs == directly.macs
+
+
+@pytest.mark.filterwarnings("ignore:The tensor attributes")  # torch's own, of nn.LSTM
+def test_a_recurrent_layers_batch_stands_second_in_its_archive(tmp_path):
+    program = torch.export.export(nn.LSTM(8, 16), (torch.randn(20, 1, 8),))
+    torch.export.save(program, tmp_path / "lstm.pt2")
+    assert latpred.load(tmp_path / "lstm.pt2").inputs[0].shape == (20, 1, 8)
+    assert latpred.load(tmp_path / "lstm.pt2", batch=4).inputs[0].shape == (20, 4, 8)
+
+
+def test_what_torch_cannot_write_is_one_sentence():
+    class Flexible(nn.Module):
+        def forward(self, x):
+            return flex_attention(x, x, x)
+
+    with pytest.raises(latpred.UnsupportedOperatorError, match=r"node flex_attention in graph.*use another one there"):
+        latpred.load(model=Flexible(), input="4,32,16", batch=2)
 
 
 def test_tied_weights_count_once():

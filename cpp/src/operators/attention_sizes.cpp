@@ -209,6 +209,7 @@ AttentionSizes group_query_attention(const Call& call) {
   sizes.head_size = divided(query[2], is_packed ? sizes.q_heads + 2 * sizes.kv_heads : sizes.q_heads, "query");
   sizes.value_size = sizes.head_size;
   if (call.find(3) != nullptr) sizes.past_length = call.at(3, 4)[2];
+  sizes.window = std::max<std::int64_t>(0, call.attributes.integer("local_window_size", -1));
   return sizes;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct AttentionSizes {
   std::int64_t q_length = 0;
   std::int64_t new_length = 0;   // keys that come with this call
   std::int64_t past_length = 0;  // keys of the cache
+  std::int64_t window = 0;       // of keys that one query looks at; 0: all
   std::int64_t head_size = 0;
   std::int64_t value_size = 0;  // of one head
   Gemm projection;              // of the input to queries, keys and values; zeros where the operator has none
@@ -24,6 +26,9 @@ struct AttentionSizes {
   bool has_mask = false;        // added to every score
 
   [[nodiscard]] std::int64_t kv_length() const { return past_length + new_length; }
+  [[nodiscard]] std::int64_t attended_length() const {
+    return window > 0 ? std::min(window, kv_length()) : kv_length();
+  }
 };
 
 // `inputs`: nullptr where absent. Throws ShapeError naming the sizes that do not fit.

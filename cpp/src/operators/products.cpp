@@ -162,7 +162,7 @@ std::vector<Gemm> attention(const Graph& graph, const Node& node) {
   }
   const double heads = as_double(sizes.batch) * as_double(sizes.q_heads);
   const double q_length = as_double(sizes.q_length);
-  const double kv_length = as_double(sizes.kv_length());
+  const double kv_length = as_double(sizes.attended_length());
   std::vector<Gemm> result{{heads, q_length, kv_length, as_double(sizes.head_size)},
                            {heads, q_length, as_double(sizes.value_size), kv_length}};
   if (sizes.projection.batch > 0) result.push_back(sizes.projection);

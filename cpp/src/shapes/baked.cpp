@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -179,8 +180,8 @@ class Search {
     }
     const std::vector<std::int64_t> target = statement.attributes.integers(is_tile(statement) ? "repeats" : "shape");
     if (target.size() != after.size() || target.front() != sizes_.saved_batch) return false;
-    // x.repeat(1, n) repeats along other dimensions.
-    return !is_tile(statement) || sizes_.saved_batch != 1 || *before == after;
+    // x.repeat(1, n) repeats along other dimensions, and x [4, 1].repeat(1, 1) not along the first.
+    return !is_tile(statement) || sizes_.saved_batch != 1 || (*before == after && before->front() == 1);
   }
 
   [[nodiscard]] static bool is_tile(const Statement& statement) { return statement.op == OperatorId::tile; }
@@ -206,7 +207,13 @@ class Search {
     }
     for (const VariableId candidate : candidates(stopped)) {
       const Shape& shape = *saved_.shape_of(candidate);
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      std::vector<std::size_t> axes(shape.size());
+      std::iota(axes.begin(), axes.end(), std::size_t{0});
+      // What is repeated has size 1 at a batch of 1, wherever it stands.
+      if (sizes_.saved_batch == 1) {
+        std::stable_partition(axes.begin(), axes.end(), [&](std::size_t axis) { return shape[axis] == 1; });
+      }
+      for (const std::size_t axis : axes) {
         if (!may_be_batch(candidate, axis) || !enlarged.emplace(candidate, axis).second) continue;
         if (attempt(enlarged, stopped)) return true;
         enlarged.erase(candidate);
@@ -220,8 +227,10 @@ class Search {
     const Statement& statement = program_.main.statements[makers_.at(candidate)];
     if (statement.op == OperatorId::tile) {
       const std::vector<std::int64_t> repeats = statement.attributes.integers("repeats");
+      const Shape* before = statement.inputs.empty() ? nullptr : saved_.shape_of(statement.inputs[0]);
+      const bool repeats_one = before != nullptr && *before == shape && shape[axis] == 1;
       return repeats.size() == shape.size() && repeats[axis] == sizes_.saved_batch &&
-             (axis == 0 || sizes_.saved_batch != 1);
+             (axis == 0 || sizes_.saved_batch != 1 || repeats_one);
     }
     // Positions of every row of a batch: arange(batch * tokens).
     if (statement.op == OperatorId::range) return shape[axis] > 0 && shape[axis] % sizes_.saved_batch == 0;

@@ -1,4 +1,8 @@
 #include "shapes/rescale.h"
+
+#include <array>
+#include <vector>
+
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -30,7 +34,8 @@ std::optional<std::int64_t> scaled(std::int64_t size, const Rebatch& batch) {
 
 // The input's dimension i grew by the ratio r of the batches. In row-major order the batch then has P = the product of
 // the sizes before i in front of it, and it must keep that place in the result: the entry with the same product before
-// it grows by r. Right for [B, T, H] -> [B * T, H], its inverse, [T, B, H] and [1, n] alike.
+// it grows by r, else the one inside which the place lies; of what steps and batch were joined in, the one of the
+// batch's size. Right for [B, T, H] -> [B * T, H], [T, B, H] -> [T * B, H], their inverses and [1, n] alike.
 std::optional<Shape> rescaled_reshape(const RuleContext& context, const std::optional<Shape>& literal) {
   const Rebatch* batch = context.rebatch();
   const Shape* saved_input = context.saved_input_shape(0);
@@ -44,17 +49,27 @@ std::optional<Shape> rescaled_reshape(const RuleContext& context, const std::opt
   if (context.attributes().integer("may_transpose", 0) != 0) fail_baked(context);
   const std::int64_t before =
       element_count({saved_input->begin(), saved_input->begin() + static_cast<std::ptrdiff_t>(*grown)});
+  const std::int64_t within = before * (*saved_input)[*grown];
+  const bool is_joined = (*saved_input)[*grown] > batch->saved;  // with steps, on either side of it
+  std::array<std::vector<std::size_t>, 3> places;                // the surest first
   std::int64_t product = 1;
   for (std::size_t j = 0; j < saved_output->size(); ++j) {
-    if (product == before) {
+    const std::int64_t size = (*saved_output)[j];
+    // [T, 1, H] -> [T, H]: steps and a batch of 1 became one, since layers tell what features there are.
+    const bool is_features = batch->saved == 1 && before > 1 && j > 0 && j + 1 == saved_output->size();
+    if (is_joined && before <= product && product * size <= within && size == batch->saved) places[0].push_back(j);
+    if (product == before && !is_features) places[1].push_back(j);
+    if (product < before && before <= product * size) places[2].push_back(j);
+    product *= size;
+  }
+  for (const std::vector<std::size_t>& alike : places) {
+    for (const std::size_t j : alike) {
       const auto size = scaled((*saved_output)[j], *batch);
-      if (size) {
-        Shape result = *saved_output;
-        result[j] = *size;
-        if (element_count(result) == element_count(context.shape(0))) return result;
-      }
+      if (!size) continue;
+      Shape result = *saved_output;
+      result[j] = *size;
+      if (element_count(result) == element_count(context.shape(0))) return result;
     }
-    product *= (*saved_output)[j];
   }
   return std::nullopt;
 }

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from latpred.errors import LatpredError
+from latpred.errors import LatpredError, UnsupportedOperatorError
 from latpred.frontends.arguments import CallArguments, TensorInput, bind
 from latpred.frontends.capture_error import capture_error, content_error
-from latpred.frontends.child import Reply
+from latpred.frontends.child import Reply, first_line
 from latpred.frontends.fake_module import fake_mode, fast_norms, identity_key, inference, unwrapped, weight_keys
 
 
@@ -103,8 +103,16 @@ def document(program: Any) -> bytes:
 
     serializer = serialize.GraphModuleSerializer(program.graph_signature, [])
     major, minor = serialize.SCHEMA_VERSION
+    try:
+        graph_module = serializer.serialize(program.graph_module)
+    except serialize.SerializeError as error:
+        raise UnsupportedOperatorError(
+            f"torch {torch.__version__} cannot write one of the network's operators to a file, which is how latpred "
+            f"reads it: {first_line(error)}; use another one there, such as scaled_dot_product_attention for "
+            "flex_attention"
+        ) from error
     fields = {
-        "graph_module": serialize._dataclass_to_dict(serializer.serialize(program.graph_module)),
+        "graph_module": serialize._dataclass_to_dict(graph_module),
         "opset_version": {"aten": torch._C._get_max_operator_version()},
         "range_constraints": serialize._dataclass_to_dict(
             serialize.serialize_range_constraints(program.range_constraints)
