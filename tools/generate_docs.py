@@ -58,8 +58,8 @@ SOURCES_NOTE = """
 [datasets.md](datasets.md) says how they are read and rebuilt. `data/measurements/README.md` has the repositories.
 """
 COMMANDS_NOTE = """
-The words are those of the Python functions. An error is one line and exit code 2; what a script reads comes from
-`--json`.
+The words are those of the Python functions. An error is one line and exit code 2, or 1 where it is the
+system's (a full disk behind the output); what a script reads comes from `--json`.
 """
 
 

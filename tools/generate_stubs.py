@@ -29,7 +29,8 @@ def generate(module: str) -> str:
     # Their values would make every stub stale at each release, and in a build without the LibTorch part.
     for name, kind in (("__version__", "str"), ("TORCH_VERSION", "str | None")):
         text = re.sub(rf"^{name}\b[^\n]*$", f"{name}: {kind}", text, flags=re.MULTILINE)
-    return text
+    # latpred/copies.py gives them to every class, not the module.
+    return re.sub(r"    @staticmethod\n    def __(deep)?copy__\([^\n]*\n        \.\.\.\n", "", text)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ p = latpred.predict("resnet50.onnx", batch=32, device="A100")
 p.latency_ms, p.memory_mb, p.energy_j, p.mig_profile
 """
 
-from latpred import datasets
+from latpred import copies, datasets
 from latpred._core import Graph, GraphBuilder, __version__
 from latpred.api import calibrate, load, predict, predict_many
 from latpred.calibration import Calibration
@@ -31,6 +31,8 @@ from latpred.profiling_answer import Profile
 from latpred.record import history
 from latpred.tables import Table
 from latpred.training import evaluate, train
+
+copies.register()
 
 __all__ = [
     "Calibration",

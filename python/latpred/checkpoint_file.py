@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from latpred.errors import CheckpointError
+from latpred.writing import replacing, writing
 
 ALIGNMENT = 8
 _PREFIX = struct.Struct("<Q")  # the header's length
@@ -39,9 +39,8 @@ def write(path: Path, manifest: dict[str, Any], arrays: Mapping[str, np.ndarray]
         offset += len(content)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % ALIGNMENT)
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(b"".join((_PREFIX.pack(len(text)), text, *parts)))
-    os.replace(part, path)
+    with writing("the checkpoint", path), replacing(path) as unfinished:
+        unfinished.write_bytes(b"".join((_PREFIX.pack(len(text)), text, *parts)))
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

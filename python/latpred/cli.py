@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from latpred.prediction import Prediction
 
 EXIT_ERROR = 2
+EXIT_SYSTEM_ERROR = 1
 _SHOWN_KERNELS = 10  # of --kernels without a number, and of explain
 _SHOWN_NODES = 20
 # What a predictor that answers for a whole call does not have.
@@ -46,22 +47,35 @@ _KERNELS, _PARTITIONS = "times of kernels", "table of partitions"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; the exit code is 0, or 2 after an error that is printed as one line."""
+    """Runs one command; the exit code is 0, 2 after an error that is printed as one line, or 1 after one of the
+    system."""
     options = _parser().parse_args(arguments)
     try:
         options.command(options)
         sys.stdout.flush()
     except LatpredError as error:
-        # One line that cannot steer the terminal, whatever names a file holds.
-        line = "".join(letter if letter.isprintable() else " " for letter in str(error))
-        print(f"latpred: error: {line}", file=sys.stderr)
+        _print_error(error)
         return EXIT_ERROR
-    except BrokenPipeError:
-        # The reader of a pipe has seen enough; keep Python's own flush at exit from complaining.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        _print_nothing_more()
+    except OSError as error:  # a full disk behind the output, say
+        _print_error(error)
+        _print_nothing_more()
+        return EXIT_SYSTEM_ERROR
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _print_error(error: Exception) -> None:
+    """One line that cannot steer the terminal, whatever names a file holds."""
+    line = "".join(letter if letter.isprintable() else " " for letter in str(error))
+    print(f"latpred: error: {line}", file=sys.stderr)
+
+
+def _print_nothing_more() -> None:
+    """Keeps Python's own flush at exit from complaining."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # The words.

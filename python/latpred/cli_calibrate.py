@@ -60,6 +60,10 @@ def add_parser(commands: Any) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
+    from latpred.calibration.saving import check_file
+
+    if options.out is not None:
+        check_file(options.out)
     from_record = options.from_record is not None
     if options.probe is None:
         if options.timings is None and not from_record:
@@ -91,20 +95,20 @@ def _made(options: argparse.Namespace, rows: Any, device: str, **more: Any) -> C
 
 
 def _finish(options: argparse.Namespace, calibration: Calibration) -> None:
-    """Writes and prints it."""
-    written = [calibration.save(options.out)] if options.out else []
-    if options.save:
-        written.append(calibration.save())
+    """Prints and writes it, in this order: what --run has timed is not lost where it cannot be written."""
     if options.json:
         print(json.dumps(calibration.to_dict(), indent=2))
-        return
-    screen = console()
-    print_pairs(screen, calibration.facts())
-    print_table(
-        screen, "The timings, each predicted without the calibration and with one from the others", calibration.rows
-    )
-    for path in written:
-        screen.print(f"written: {path}")
+    else:
+        screen = console()
+        print_pairs(screen, calibration.facts())
+        print_table(
+            screen, "The timings, each predicted without the calibration and with one from the others", calibration.rows
+        )
+    files = [] if options.out is None else [options.out]
+    for path in [*files, None] if options.save else files:
+        written = calibration.save(path)
+        if not options.json:
+            print(f"written: {written}")
 
 
 def _probes(options: argparse.Namespace, device: str) -> Table[Probe]:

@@ -8,18 +8,25 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred.cli_output import add_json_option, console, count, print_pairs
+from latpred.cli_output import add_json_option, console, count, minutes, print_pairs
 from latpred.cli_progress import progress
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from latpred.campaign.noise import NoiseFloor
     from latpred.campaign.run import Summary
 
 # Options that stand in a file too.
 _TEXTS = ("device", "protocol", "name", "licence")
 _LISTS = ("runtimes", "precisions", "inputs", "quantities", "imports")
 _COUNTS = ("threads", "batches")
+_FILE_HELP = (
+    "a .json or .toml file of what is measured, where and how it runs, and what stands in the rows: options of these "
+    "three groups below"
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -33,7 +40,7 @@ def add_commands(commands: Any) -> None:
         description="Measures every recipe at every runtime, precision, number of threads, batch and input, in a fixed "
         "order. Stopped by time, by Ctrl-C or by a kill, the same command goes on where it was.",
     )
-    run.add_argument("file", type=Path, nargs="?", metavar="FILE", help="a .json or .toml file with the options below")
+    run.add_argument("file", type=Path, nargs="?", metavar="FILE", help=_FILE_HELP)
     run.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="the .parquet file; its .journal is beside"
     )
@@ -42,7 +49,9 @@ def add_commands(commands: Any) -> None:
     group.add_argument("--count", type=count, metavar="N", help="networks (default: all of the file)")
     group.add_argument("--seed", type=int, metavar="N", help="of the generator and of what is timed twice (default 1)")
     group.add_argument("--batches", type=count, nargs="+", metavar="N", help="items in a call (default 1)")
-    group.add_argument("--inputs", nargs="+", metavar="SIZES", help="sizes of one item, where recipes leave them open")
+    group.add_argument(
+        "--inputs", nargs="+", metavar="SIZES", help="sizes of one item, where recipes of --imports leave them open"
+    )
     group.add_argument(
         "--quantities", nargs="+", metavar="NAME", help="latency_s, memory_bytes, kernels_s (default latency_s)"
     )
@@ -74,22 +83,12 @@ def add_commands(commands: Any) -> None:
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how long and with what")
-    group.add_argument("--minutes", type=_minutes, metavar="M", help="stop then; what is there is the beginning")
+    group.add_argument("--minutes", type=minutes, metavar="M", help="stop then; what is there is the beginning")
     group.add_argument(
         "--workers", type=count, default=1, metavar="N", help="processes, on cores of their own (default 1)"
     )
     group.add_argument("--ray", nargs="?", const="auto", metavar="ADDRESS", help="run the workers on a Ray cluster")
     group.add_argument("--retry-failed", action="store_true", help="measure what failed once more")
-
-
-def _minutes(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"expected a number of minutes above 0, got {text!r}")
-    return value
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -130,13 +129,17 @@ def _go(options: argparse.Namespace, campaign: Any) -> None:
                 on_step=show,
             )
     except KeyboardInterrupt:
-        terminal.print(f"stopped; nothing is lost: latpred campaign resume {options.out}", soft_wrap=True)
+        _print_line(terminal, f"stopped; nothing is lost: latpred campaign resume {options.out}")
         raise
     for note in summary.notes:
-        terminal.print(f"note: {note}", soft_wrap=True)
+        _print_line(terminal, f"note: {note}")
     print_pairs(terminal, _facts(summary))
     if not summary.is_complete:
-        terminal.print(f"go on with: latpred campaign resume {summary.path}", soft_wrap=True)
+        _print_line(terminal, f"go on with: latpred campaign resume {summary.path}")
+
+
+def _print_line(terminal: Console, line: str) -> None:
+    terminal.print(line, soft_wrap=True, markup=False)  # a path may look like markup
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
@@ -147,9 +150,18 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
         ("measured", f"{summary.items} of {summary.wanted}, {summary.rows} rows"),
         ("failed", f"{failed}" + "".join(f"\n{number} x {error}" for error, number in summary.failures.items())),
         ("not steady", str(summary.unsteady)),
-        ("noise floor", "unknown: nothing was timed twice" if summary.noise is None else str(summary.noise)),
-        *([("of steady rows", str(summary.steady_noise or "unknown"))] if summary.unsteady else []),
+        *_noise_pairs("noise floor", "unknown: nothing was timed twice", summary.noise, summary.steady_noise),
     ]
+
+
+def _noise_pairs(
+    heading: str, without: str, floor: NoiseFloor | None, steady: NoiseFloor | None
+) -> list[tuple[str, str]]:
+    """The noise floor, and that of steady rows where it is another or unknown."""
+    if floor is None:
+        return [(heading, without)]
+    of_steady = [] if steady == floor else [("of steady rows", str(steady or "unknown: none was steady both times"))]
+    return [(heading, str(floor)), *of_steady]
 
 
 def _status(options: argparse.Namespace) -> None:
@@ -160,7 +172,8 @@ def _status(options: argparse.Namespace) -> None:
     if not path.is_file():
         raise InvalidArgumentError(f"no campaign was started at '{options.out}': there is no journal '{path}'")
     with Journal(path, is_read_only=True) as journal:
-        campaign, counts, floor = journal.campaign(), journal.counts(), noise_of(journal)
+        campaign, counts = journal.campaign(), journal.counts()
+        floor, steady = noise_of(journal), noise_of(journal, is_steady=True)
         per_item_s = journal.measuring_seconds() / counts["items"] if counts["items"] else None
         facts: dict[str, Any] = {
             "campaign": campaign.name,
@@ -175,6 +188,7 @@ def _status(options: argparse.Namespace) -> None:
                 for started, ended, workers, ended_by in journal.runs()
             ],
             "noise": None if floor is None else vars(floor),
+            "steady_noise": None if steady is None else vars(steady),
         }
     if options.json:
         print(json.dumps(facts, indent=2))
@@ -188,7 +202,7 @@ def _status(options: argparse.Namespace) -> None:
             ("left", "unknown" if left_s is None else f"about {left_s / 60:.1f} min for one worker"),
             ("failed", "".join(f"{number} x {error}\n" for error, number in facts["failures"].items()).strip() or "0"),
             ("not steady", f"{counts['unsteady']}; {counts['dropped']} values dropped and measured again"),
-            ("timed twice", f"{counts['retimed']}" if floor is None else str(floor)),
+            *_noise_pairs("timed twice", str(counts["retimed"]), floor, steady),
             ("machines", "\n".join(facts["machines"]) or "none yet"),
             ("runs", "\n".join(_run_text(run, facts["is_running"]) for run in facts["runs"]) or "none yet"),
         ],

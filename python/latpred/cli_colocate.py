@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from latpred.cli_output import add_json_option, console, count, print_pairs
+from latpred.cli_output import add_json_option, console, count, minutes, print_pairs
+from latpred.writing import writing
 
 
 def add_commands(commands: Any) -> None:
@@ -54,7 +55,7 @@ def _add_measure_parser(commands: Any) -> None:
     parser.add_argument(
         "--files", type=Path, required=True, metavar="FOLDER", help="where the networks' files are made"
     )
-    parser.add_argument("--minutes", type=float, metavar="N", help="stop then")
+    parser.add_argument("--minutes", type=minutes, metavar="N", help="stop then")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the combinations (default 1)")
     parser.set_defaults(command=_measure)
 
@@ -102,7 +103,7 @@ def _measure(options: argparse.Namespace) -> None:
         done = campaign.run(
             combinations, journal, options.files, minutes=options.minutes, seed=options.seed, on_step=on_step
         )
-    with Journal(journal, is_read_only=True) as written:
+    with Journal(journal, is_read_only=True) as written, writing("the table", options.out):
         table.write(options.out, table.from_journal(written))
     pairs = [
         ("table", str(options.out)),

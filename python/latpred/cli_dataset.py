@@ -53,7 +53,8 @@ def _build(options: argparse.Namespace) -> None:
         ):
             show(step)
     _show_folder(terminal, options.out)
-    terminal.print(f"{options.out / ROWS_FILE}; what was dropped, row by row: {options.out / DROPPED_FILE}")
+    files = f"{options.out / ROWS_FILE}; what was dropped, row by row: {options.out / DROPPED_FILE}"
+    terminal.print(files, markup=False)
 
 
 def _show(options: argparse.Namespace) -> None:

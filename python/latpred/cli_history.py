@@ -37,7 +37,7 @@ def _history(options: argparse.Namespace) -> None:
         return
     screen = console()
     screen.print(entries.to_rich() if entries else "nothing yet")
-    screen.print(str(record.path()), soft_wrap=True)
+    screen.print(str(record.path()), soft_wrap=True, markup=False)
 
 
 __all__ = ["add_parser"]

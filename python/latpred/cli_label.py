@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latpred.cli_output import add_json_option, console, count, print_pairs, print_table
+from latpred.cli_output import add_json_option, console, count, minutes, print_pairs, print_table
 from latpred.cli_progress import progress
 from latpred.cli_request import parse_input_words
 from latpred.errors import InvalidArgumentError
@@ -66,7 +66,7 @@ def add_parser(commands: Any) -> None:
     group.add_argument("--batches", type=count, nargs="+", metavar="N", help="default 1")
     group.add_argument("--out", type=Path, metavar="FILE", help="the .parquet file; its .journal is beside")
     group.add_argument("--passes", type=count, metavar="N", help="over the list; the least time of each kernel stays")
-    group.add_argument("--minutes", type=float, metavar="M", help="stop then; the table holds what is there")
+    group.add_argument("--minutes", type=minutes, metavar="M", help="stop then; the table holds what is there")
     group.add_argument("--tu", type=Path, metavar="FOLDER", help="write the table as files of the TUDataset form too")
     parser.set_defaults(command=_label)
 

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from latpred.checks import check_positive
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -24,6 +26,14 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
     return value
+
+
+def minutes(text: str) -> float:
+    """An option's value that is a time."""
+    try:
+        return check_positive("minutes", float(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number of minutes above 0, got {text!r}") from None
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:

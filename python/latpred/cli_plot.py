@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred.cli_request import add_network, add_request, network_arguments, request_arguments
 from latpred.errors import InvalidArgumentError
-from latpred.writing import writing
+from latpred.writing import replacing, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +27,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("what", choices=list(_PLOTS), metavar="WHAT", help=", ".join(_PLOTS))
     add_network(parser)
     add_request(parser)
+    parser.set_defaults(batch=None)  # one that was given is told from the default
     parser.add_argument("--out", required=True, metavar="FILE", help=f"a file: {_ENDINGS}")
     parser.set_defaults(command=_plot)
 
@@ -35,10 +36,12 @@ def _plot(options: argparse.Namespace) -> None:
     if not Path(options.out).suffix:  # matplotlib would append one, and write a file that nobody named
         raise InvalidArgumentError(f"--out '{options.out}' has no ending that says the kind of picture: {_ENDINGS}")
     draw, _ = _PLOTS[options.what]
-    figure = draw(network_arguments(options), request_arguments(options))
-    with writing("the picture", options.out):
+    if options.what == "batches":
+        _refuse("batch", options.batch)
+    figure = draw(network_arguments(options) | {"batch": options.batch or 1}, request_arguments(options))
+    with writing("the picture", options.out), replacing(options.out) as unfinished:
         try:
-            figure.savefig(options.out)
+            figure.savefig(unfinished)
         except ValueError as error:
             raise InvalidArgumentError(f"cannot write '{options.out}': {error}", path=options.out) from error
 
@@ -46,7 +49,8 @@ def _plot(options: argparse.Namespace) -> None:
 def _partitions(network: dict[str, Any], request: dict[str, Any]) -> Figure:
     from latpred import api, plots
 
-    return plots.partitions(api.load(**network), request.pop("device"), **_without(request, "partition"))
+    _refuse("partition", request.pop("partition"))
+    return plots.partitions(api.load(**network), request.pop("device"), **request)
 
 
 def _roofline(network: dict[str, Any], request: dict[str, Any]) -> Figure:
@@ -61,10 +65,9 @@ def _batches(network: dict[str, Any], request: dict[str, Any]) -> Figure:
     return plots.batch_latency(api.load(**network), device=request.pop("device"), **request)
 
 
-def _without(request: dict[str, Any], name: str) -> dict[str, Any]:
-    if request.pop(name) is not None:
+def _refuse(name: str, value: Any) -> None:
+    if value is not None:
         raise InvalidArgumentError(f"{name} cannot be said here: every one is shown")
-    return request
 
 
 _PLOTS: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Figure], str]] = {

@@ -81,6 +81,6 @@ def _show(found: Any) -> None:
     terminal = console()
     terminal.print(found.to_rich())
     for sentence in found.sentences():
-        terminal.print(sentence)
+        terminal.print(sentence, markup=False)
     if len(found.noise_floor):
         terminal.print(found.noise_floor.to_rich())

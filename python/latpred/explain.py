@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from latpred.errors import LatpredError
 from latpred.request import changed
-from latpred.tables import Column, Table, number_column, scaled, text_column
+from latpred.tables import Column, Table, number_column, percent_text, scaled, text_column
 
 if TYPE_CHECKING:
     from latpred.prediction import Prediction
@@ -70,8 +71,8 @@ def time_by_kind(prediction: Prediction) -> Table[KindShare]:
         text_column("kind"),
         number_column("kernels", text=str),
         number_column("latency_ms", "ms"),
-        number_column("share", text=lambda share: f"{share:.1%}"),
-        number_column("compute_bound_share", "compute-bound", lambda share: f"{share:.0%}"),
+        number_column("share", text=partial(percent_text, digits=1)),
+        number_column("compute_bound_share", "compute-bound", percent_text),
         number_column("flops", "FLOPs", scaled),
         number_column("bytes", text=scaled),
     ]
@@ -87,7 +88,7 @@ def memory_parts(prediction: Prediction) -> Table[MemoryPart]:
     columns: list[Column[MemoryPart]] = [
         text_column("name", "part"),
         number_column("size_mb", "MB"),
-        number_column("share", text=lambda share: f"{share:.1%}"),
+        number_column("share", text=partial(percent_text, digits=1)),
     ]
     return Table(rows, columns, what="part")
 

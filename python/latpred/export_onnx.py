@@ -15,7 +15,7 @@ from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.graph import name as graph_name
 from latpred.optional import need
-from latpred.writing import writing
+from latpred.writing import replacing, writing
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Node, Tensor
@@ -55,8 +55,8 @@ def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
         raise InvalidArgumentError(f"path must be the name of the .onnx file to write, got {path!r}")
     onnx = need("onnx", "onnx", "to_onnx()")
     model = _Writer(graph, onnx).model()
-    with writing(f"network '{graph_name(graph)}'", path):
-        onnx.save(model, os.fspath(path))
+    with writing(f"network '{graph_name(graph)}'", path), replacing(path) as unfinished:
+        onnx.save(model, os.fspath(unfinished))
 
 
 class _Writer:

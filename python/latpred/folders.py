@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from latpred.errors import LatpredError
+
 _NAME = "latpred"
 
 
 def _folder(variable: str, otherwise: str) -> Path:
     chosen = os.environ.get(variable)
-    return (Path(chosen) if chosen else Path.home() / otherwise) / _NAME
+    if chosen:
+        return Path(chosen) / _NAME
+    try:
+        return Path.home() / otherwise / _NAME
+    except RuntimeError as error:
+        raise LatpredError(
+            f"there is no folder for latpred's own files: $HOME is not set, and the system knows no home directory of "
+            f"user {os.getuid()}; set ${variable} to a folder that may be written to"
+        ) from error
 
 
 def config_folder() -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from latpred import _core
-from latpred.errors import InvalidArgumentError
+from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.folders import data_folder
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def host_device() -> _core.Device:
 
 def measured_host() -> tuple[_core.Device, list[_core.HostRead]]:
     """The same with its peak and bandwidth, which are measured when they are asked for first."""
-    return _with_speed(speed(data_folder()))
+    return _with_speed(speed(folder_of_speeds()))
 
 
 def _device(cores: int) -> _core.Device:
@@ -91,15 +91,27 @@ def _with_speed(known: Speed) -> tuple[_core.Device, list[_core.HostRead]]:
 _measuring = threading.Lock()
 
 
-def speed(folder: Path) -> Speed:
-    """From the file in `folder`; where there is none for this machine and so many cores, measured and written."""
+def folder_of_speeds() -> Path | None:
+    """The user's data folder; None, with a warning, where there is none."""
+    try:
+        return data_folder()
+    except LatpredError as error:
+        warnings.warn(f"{error}: this machine is measured anew each time", stacklevel=2)
+        return None
+
+
+def speed(folder: Path | None) -> Speed:
+    """From the file in `folder`; where there is none for this machine and so many cores, measured and written. None:
+    measured, and known to this process alone."""
     cores = tuple(sorted(_core.allowed_cores()))
     with _measuring:
         return _speed(folder, _core.host_facts().fingerprint, cores)
 
 
 @lru_cache(maxsize=2)
-def _speed(folder: Path, fingerprint: str, cores: tuple[int, ...]) -> Speed:
+def _speed(folder: Path | None, fingerprint: str, cores: tuple[int, ...]) -> Speed:
+    if folder is None:
+        return _measure(fingerprint, cores)
     file = speed_file(folder, fingerprint, len(cores))
     known = _read(file)
     if known is None or (known.fingerprint, known.cores) != (fingerprint, len(cores)):

@@ -99,10 +99,11 @@ class Host:
 
 def host(*, measure: bool = False) -> Host:
     """This machine. measure: also the bandwidth by working set and the FMA peak of one core, in under two seconds."""
+    facts = _core.host_facts()  # before this process is kept on one core, which is no fact of the machine
     if not measure:
-        return Host(_core.host_facts())
+        return Host(facts)
     with _core.Pinning():
-        return Host(_core.host_facts(), _core.measure_host())
+        return Host(facts, _core.measure_host())
 
 
 __all__ = ["Host", "host"]

@@ -15,7 +15,7 @@ import numpy as np
 from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
-from latpred.tables import Column, Table, number, number_column, text_column
+from latpred.tables import Column, Table, number, number_column, percent_text, text_column
 
 if TYPE_CHECKING:
     from latpred._core import Device, Graph
@@ -73,10 +73,9 @@ def columns(device: str, partition: str = "", *, neighbour: float = 0.0) -> np.n
 
 
 def _host_columns(share: float) -> np.ndarray:
-    from latpred.folders import data_folder
-    from latpred.host_device import speed
+    from latpred.host_device import folder_of_speeds, speed
 
-    facts, known = _core.host_facts(), speed(data_folder())
+    facts, known = _core.host_facts(), speed(folder_of_speeds())
     if facts.isa_level not in _LANES:
         raise InvalidArgumentError(f"no columns for a processor of '{facts.isa_level}'; known: {', '.join(_LANES)}")
     lanes = _LANES[facts.isa_level]
@@ -116,7 +115,7 @@ _PART_COLUMNS: list[Column[Part]] = [
     text_column("name", "part"),
     text_column("kind"),
     number_column("sms", "SMs"),
-    number_column("share", text=lambda share: f"{share:.0%}"),
+    number_column("share", text=percent_text),
     number_column("latency_ms", "ms"),
     number_column("latency_ms_low", "low"),
     number_column("latency_ms_high", "high"),

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
+from latpred.errors import LatpredError
 from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST
 from latpred.host_device import host_device
@@ -306,6 +307,20 @@ class Prediction:
             "strict": request.strict,
             "calibration": self._calibration,
         }
+
+    # How it is handed on.
+
+    def __copy__(self) -> Prediction:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: Any) -> Prediction:
+        return self
+
+    def __reduce__(self) -> str:
+        raise LatpredError(
+            "a Prediction cannot be pickled: it holds objects of the compiled part; hand on p.to_dict() or "
+            "p.to_pandas(), of a table .to_dicts() or .to_pandas(), or call predict_many(), which answers on threads"
+        )
 
     # How it shows itself.
 

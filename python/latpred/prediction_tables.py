@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from latpred.tables import Column, Table, number, number_column, scaled, text_column
+from latpred.tables import Column, Table, number, number_column, percent_text, scaled, text_column, yes_or_no
 
 if TYPE_CHECKING:
     from latpred._core import KernelRow, PartitionRow
@@ -41,11 +42,15 @@ class Kernel:
     members: tuple[str, ...]  # nodes of the graph
 
 
+def _members(kernel: Kernel) -> list[str]:
+    return list(kernel.members)
+
+
 KERNEL_COLUMNS: list[Column[Kernel]] = [
     text_column("name", "kernel"),
     text_column("kind"),
     number_column("latency_ms", "ms"),
-    number_column("share", text=lambda share: f"{share:.1%}"),
+    number_column("share", text=partial(percent_text, digits=1)),
     text_column("bound"),
     text_column("arithmetic"),
     number_column("repeat", text=str, is_shown=False),
@@ -58,7 +63,7 @@ KERNEL_COLUMNS: list[Column[Kernel]] = [
     number_column("k", is_shown=False),
     number_column("tiles", is_shown=False),
     number_column("waves", is_shown=False),
-    Column("members", lambda kernel: list(kernel.members), is_shown=False),
+    Column("members", _members, is_shown=False),
 ]
 
 
@@ -85,8 +90,8 @@ PARTITION_COLUMNS: list[Column[PartitionChoice]] = [
     number_column("latency_ms", "ms"),
     number_column("latency_ms_low", "low ms"),
     number_column("latency_ms_high", "high ms"),
-    number_column("memory_share", "memory", lambda share: f"{share:.0%}"),
-    Column("fits", lambda row: row.fits, text=lambda fits: "yes" if fits else "no", is_left=True),
+    number_column("memory_share", "memory", percent_text),
+    number_column("fits", text=yes_or_no, is_left=True),
 ]
 
 

@@ -85,6 +85,7 @@ def profile(
     check_device(device)
     chosen = make_protocol(protocol)
     chosen.threads = check_count("threads", threads)
+    core = None if core is None else check_count("core", core, least=0)
     if _is_function(workload):
         _refuse_for_function(runtime=runtime, batch=batch, input=input, precision=precision)
         if kernels or memory:

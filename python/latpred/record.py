@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import tempfile
 import time
 import warnings
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._core import Graph
-from latpred.checks import check_count
+from latpred.checks import check_count, check_text, value_text
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.folders import data_folder
 from latpred.tables import Column, Table, number, number_column, text_column
@@ -37,6 +38,8 @@ _AS_IT_IS = "measurements"
 _FILE = "record.sqlite"
 _VERSION = 1
 _BUSY_TIMEOUT_S = 30.0
+_HASH = re.compile("[0-9a-f]{16}")
+_GRAPH_OR_HASH = "a Graph, as load() reads it from a file, or its .hash; name= finds entries by the name of a file"
 _DEVICES_HERE = ("cpu", "cuda")  # as profile() calls what it measures on: "cuda:1"
 
 
@@ -99,10 +102,17 @@ def add(entries: Sequence[Entry]) -> int:
     try:
         with _opened() as connection:
             connection.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * len(_NAMES))})", rows)  # noqa: S608
-    except (OSError, sqlite3.Error, LatpredError) as error:
-        warnings.warn(f"the record '{path()}' cannot be written: {error}; ${VARIABLE}=off does without", stacklevel=2)
+    except LatpredError as error:  # which says where the record is, or that it has no folder
+        _warn_unwritten("the record", error)
+        return 0
+    except (OSError, sqlite3.Error) as error:
+        _warn_unwritten(f"the record '{path()}'", error)
         return 0
     return len(wanted)
+
+
+def _warn_unwritten(what: str, error: Exception) -> None:
+    warnings.warn(f"{what} cannot be written: {error}; ${VARIABLE}=off does without", stacklevel=3)
 
 
 def _at(entry: Entry, recorded_at: float) -> Entry:
@@ -163,6 +173,9 @@ def history(
     The file is latpred.record.path(); the environment variable LATPRED_RECORD says what goes in: "measurements" (if not
     set), "all" (predictions too), "off".
     """
+    for argument, value in {"name": name, "device": device, "kind": kind, "quantity": quantity}.items():
+        if value is not None:
+            check_text(argument, value)
     if kind is not None and kind not in KINDS:
         raise InvalidArgumentError(_core.unknown_name_message("kind of entry", kind, list(KINDS)), valid=list(KINDS))
     if last is not None:
@@ -170,7 +183,7 @@ def history(
     if quantity is not None and quantity not in _UNITS and not _select({"quantity": [quantity]}, 1):
         raise InvalidArgumentError(_core.unknown_name_message("quantity", quantity, list(_UNITS)), valid=list(_UNITS))
     wanted: dict[str, list[Any]] = {
-        "graph_hash": [graph.hash if isinstance(graph, Graph) else graph],
+        "graph_hash": [None if graph is None else _hash_of(graph)],
         "name": [name],
         "device": [None] if device is None else _devices_of(device),
         "kind": [kind],
@@ -178,6 +191,17 @@ def history(
     }
     given = {column: values for column, values in wanted.items() if values != [None]}
     return Table(_select(given, last), _SHOWN, what="entry")
+
+
+def _hash_of(graph: Any) -> str:
+    if isinstance(graph, Graph):
+        return graph.hash
+    text = check_text("graph", graph, _GRAPH_OR_HASH)
+    if not _HASH.fullmatch(text) and not _select({"graph_hash": [text]}, 1):
+        raise InvalidArgumentError(  # a file's name would find nothing, as if nothing had been measured
+            f"graph must be {_GRAPH_OR_HASH}, got {value_text(text)}"
+        )
+    return text
 
 
 def _devices_of(word: str) -> list[str]:
@@ -232,7 +256,7 @@ def _value_text(entry: Entry) -> str:
 _UNITS = {"latency_s": (1e3, "ms"), "memory_bytes": (1e-6, "MB"), "energy_j": (1.0, "J"), "kernels_s": (1e3, "ms")}
 # The raw columns are in to_dicts and to_pandas; what is shown is put together from them.
 _SHOWN: list[Column[Any]] = [
-    Column("recorded_at", lambda entry: entry.recorded_at, "when", _time_text, is_left=True),
+    number_column("recorded_at", "when", _time_text, is_left=True),
     text_column("kind"),
     text_column("name", "network"),
     number_column("batch", text=str),

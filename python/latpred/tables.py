@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from latpred._core import unknown_name_message
@@ -184,9 +185,20 @@ def html_table(
     return "".join(parts)
 
 
+# Columns of results are made of functions that can be pickled: attrgetter, partial, those of a module.
+
+
 def text_column(name: str, heading: str = "", *, is_shown: bool = True) -> Column[Any]:
-    return Column(name, lambda row: getattr(row, name), heading, is_left=True, is_shown=is_shown)
+    return Column(name, attrgetter(name), heading, is_left=True, is_shown=is_shown)
 
 
 def number_column(name: str, heading: str = "", text: Callable[[Any], str] = number, **options: Any) -> Column[Any]:
-    return Column(name, lambda row: getattr(row, name), heading, text, **options)
+    return Column(name, attrgetter(name), heading, text, **options)
+
+
+def percent_text(share: float, digits: int = 0) -> str:
+    return f"{share:.{digits}%}"
+
+
+def yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,6 +1,7 @@
 """Fixtures and rules for all tests."""
 
 import os
+import pwd
 
 import pytest
 from latpred import MissingDependencyError, _core, _torch, host_device, record
@@ -21,6 +22,18 @@ def run(capsys, monkeypatch):
         return code, captured.out, captured.err
 
     return command
+
+
+@pytest.fixture
+def no_home(monkeypatch):
+    """A user whom the system does not know, as a container may have, without any variable that names a folder."""
+
+    def unknown(user):
+        raise KeyError(user)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

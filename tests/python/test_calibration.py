@@ -196,6 +196,16 @@ def test_an_outlier_among_three_timings_of_one_network_is_left_out():
     assert near == pytest.approx(timed * 65 / 64, rel=0.05)
 
 
+def test_an_outlier_is_no_answer():
+    """Milliseconds for seconds in one row: the call is answered as its neighbours are."""
+    calibration = latpred.calibrate(off_by((32, 1.2), (64, 1.2), (128, 1200)), device="A100")
+    slipped, near = (
+        latpred.predict(RESNET50, batch=batch, device="A100", calibration=calibration) for batch in (128, 127)
+    )
+    assert slipped.provenance["latency_ms"] == near.provenance["latency_ms"] != "measured"
+    assert slipped.latency_s == pytest.approx(near.latency_s * 128 / 127, rel=0.05)
+
+
 def test_timings_that_contradict_each_other_widen_the_interval():
     rows = off_by((512, 1.2), (1024, 2.4))
     calibration = latpred.calibrate(rows, device="A100")
@@ -410,6 +420,46 @@ def test_equal_timings_have_no_spread():
         assert answer.latency_s == pytest.approx(0.01)
 
 
+@pytest.mark.parametrize(
+    ("timed", "spread"),
+    [
+        ([(0.01, 0.3), (0.01, 0.3)], 0.3),
+        ([(0.01, 0.3), (0.01, None)], 0.3),
+        ([(0.01, 0.1), (0.01, 0.7)], 0.5),
+        ([(0.009, 0.3), (0.011, 0.3)], math.hypot(0.3, math.sqrt(0.02))),
+    ],
+)
+def test_repeated_timings_keep_the_spread_that_they_state(timed, spread):
+    rows = [{"path": RESNET50, "batch": 32, "seconds": seconds, "spread": stated} for seconds, stated in timed]
+    assert latpred.calibrate(rows, device="A100").records[0].spread == pytest.approx(spread)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.csv", "path,batch,seconds,seconds\nresnet50.onnx,32,0.01,0.05\n"),
+        ("rows.json", '[{"path": "resnet50.onnx", "batch": 32, "seconds": 0.01, "seconds": 0.05}]'),
+        ("rows.jsonl", '{"path": "resnet50.onnx", "batch": 32, "seconds": 0.01, "seconds": 0.05}\n'),
+    ],
+)
+def test_a_column_that_a_file_has_twice_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidArgumentError, match=rf"{name}': .*column 'seconds' is there 2 times"):
+        latpred.calibrate(tmp_path / name, device="A100")
+
+
+def test_a_column_that_a_frame_has_twice_is_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[RESNET50, 32, 0.01, 0.05]], columns=["path", "batch", "seconds", "seconds"])
+    with pytest.raises(InvalidArgumentError, match="the frame: column 'seconds' is there 2 times"):
+        latpred.calibrate(frame, device="A100")
+
+
+def test_columns_without_a_name_and_cells_are_no_columns(tmp_path):
+    (tmp_path / "rows.csv").write_text(f"path,batch,seconds,,\n{RESNET50},32,0.01,,\n")
+    assert latpred.calibrate(tmp_path / "rows.csv", device="A100").num_rows == 1
+
+
 def test_a_file_is_read_once_for_all_of_its_batches(monkeypatch):
     read, paths = _core.read_program, []
     monkeypatch.setattr(_core, "read_program", lambda path, *more: paths.append(path) or read(path, *more))
@@ -433,10 +483,11 @@ def test_a_file_is_read_once_for_all_of_its_batches(monkeypatch):
         ([(RESNET50, 32, float("inf"))], "seconds must be a positive number, got inf"),
         (
             [{"path": RESNET50, "batch": 1, "seconds": 1, "spread": "2 %"}],
-            "spread must be a number >= 0, got '2 %'",
+            r"spread must be a share of the time, from 0 to below 1 \(2 %: 0.02\), got '2 %'",
         ),
-        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": -0.1}], "spread must be a number >= 0, got -0.1"),
-        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": True}], "spread must be a number >= 0, got True"),
+        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": -0.1}], "spread must be a share .*, got -0.1"),
+        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": 5}], "row 1: spread must be a share .*, got 5"),
+        ([{"path": RESNET50, "batch": 1, "seconds": 1, "spread": True}], "spread must be a share .*, got True"),
         ([(RESNET50, 1.5, 1)], "batch must be an integer from 1 to 2147483647, got 1.5"),
         ([{"path": RESNET50, "batch": "1e40", "seconds": 1}], "row 1: batch must be an integer from 1 to"),
         ([{"path": 5, "batch": 1, "seconds": 1}], "row 1: path must be that of a file or one of the probes, got 5"),

@@ -1,6 +1,7 @@
 """calibrate(from_record=True): timings of the local record."""
 
 import json
+import math
 
 import latpred
 import pytest
@@ -42,6 +43,7 @@ def test_networks_that_recipes_name_are_found(folder):
     assert found.num_rows == 3
     assert found.fingerprint == FINGERPRINT
     assert found.records[0].spread == pytest.approx(0.01)
+    assert {row.network for row in found.records} == {name for _, name in probes()}
     assert (
         latpred.predict(graph=probes()[0][0], device=DEVICE, calibration=found).provenance["latency_ms"] == "measured"
     )
@@ -98,7 +100,7 @@ def test_a_call_that_was_timed_again_is_one_row(folder):
     found = latpred.calibrate(from_record=True, device=DEVICE)
     assert found.num_rows == 1
     assert found.scale == pytest.approx(1.3, rel=0.01)
-    assert found.records[0].spread == pytest.approx(0.1 / 1.3, rel=0.01)
+    assert found.records[0].spread == pytest.approx(math.hypot(0.1 / 1.3, 0.01))
 
 
 def test_first_runs_in_the_record_are_no_timings(folder):
@@ -140,8 +142,8 @@ def test_a_profiled_file_without_weights_is_found_again(folder, tmp_path, known_
     net.build(1).to_onnx(tmp_path / "net.onnx")
     latpred.profile(tmp_path / "net.onnx", runtime=runtime, batch=2, protocol="khan")
     (row,) = measured_rows([str(tmp_path / "net.onnx")], runtime)
-    assert row["graph"].hash == latpred.load(tmp_path / "net.onnx", batch=2).hash
-    assert row["seconds"] == latpred.history()[0].value
+    assert row.graph.hash == latpred.load(tmp_path / "net.onnx", batch=2).hash
+    assert row.latency_s == latpred.history()[0].value
 
 
 @pytest.mark.parametrize(("runtime", "package"), [("eager", "torch"), ("onnxruntime", "onnxruntime")])
@@ -151,15 +153,15 @@ def test_profiled_recipes_are_found_again(folder, known_host, recipe, runtime, p
     pytest.importorskip(package)
     latpred.profile(recipe, runtime=runtime, batch=2, protocol="khan")
     (row,) = measured_rows(None, runtime)
-    assert row["seconds"] == latpred.history(recipe_graph(recipe, 2))[0].value
+    assert row.latency_s == latpred.history(recipe_graph(recipe, 2))[0].value
 
 
 @pytest.mark.torch
-def test_a_recipe_at_other_sizes_is_another_network(folder, known_host):
+def test_a_recipe_at_other_sizes_is_refused_and_leaves_no_timing(folder):
     pytest.importorskip("torch")
-    latpred.profile("cnn:3-4-4?size=8", runtime="eager", input="3,16,16", protocol="khan")
-    with pytest.raises(InvalidArgumentError, match="keeps no more than timings"):
-        measured_rows(None, "eager")
+    with pytest.raises(InvalidArgumentError, match="says all sizes; leave input= out"):
+        latpred.profile("cnn:3-4-4?size=8", runtime="eager", input="3,16,16", protocol="khan")
+    assert len(latpred.history()) == 0
 
 
 def test_timings_of_what_no_prediction_is_of_are_refused(folder, run):
@@ -179,6 +181,14 @@ def test_what_is_left_out_is_one_line(folder, run):
     assert code == 0
     assert err.startswith("latpred: warning: of net.onnx the record keeps no more than timings")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["device", "partition", "runtime", "precision"])
+def test_words_are_text(folder, name):
+    with pytest.raises(InvalidArgumentError, match=f"{name} must be text, got 5"):
+        latpred.calibrate(from_record=True, **({"device": DEVICE} | {name: 5}))
+    with pytest.raises(InvalidArgumentError, match="device must be text, got None"):
+        latpred.calibrate(from_record=True, device=None)
 
 
 def test_an_empty_record_says_so(folder):

@@ -1,6 +1,7 @@
 """Campaigns of real processes: what they write, how they stop and go on, and what failures become."""
 
 import dataclasses
+import importlib
 import json
 import os
 import random
@@ -152,6 +153,14 @@ def test_a_longer_one_goes_on_and_a_shorter_one_was_its_beginning(undisturbed, t
     assert list(table.value[:20]) == list(first.value)
 
 
+def test_a_campaign_that_has_begun_does_not_shrink(tmp_path):
+    out = tmp_path / "nets.parquet"
+    assert go(dataclasses.replace(TINY, count=4), str(out)).items == 4
+    with pytest.raises(InvalidArgumentError, match=r"holds a campaign of 4 networks, and this one is of 3: .* count 4"):
+        go(dataclasses.replace(TINY, count=3), out)
+    assert go(None, out).is_complete
+
+
 def test_time_is_up_and_what_is_there_is_the_beginning(tmp_path):
     quarter_of_an_hour = tuple(f"sleep:{20 + number}" for number in range(500))
     sleepy = dataclasses.replace(TINY, recipes=quarter_of_an_hour)
@@ -208,6 +217,8 @@ def test_failures_are_tried_again_when_asked(tmp_path):
 def test_a_worker_that_cannot_start_ends_the_campaign_with_a_sentence(tmp_path):
     with pytest.raises(LatpredError, match=r"worker 0 of the campaign cannot go on: .*no_such_module"):
         go(dataclasses.replace(TINY, imports=("no_such_module",)), tmp_path / "a.parquet")
+    with pytest.raises(LatpredError, match="cannot go on: unknown runtime 'tiney'; did you mean 'tiny'"):
+        go(dataclasses.replace(TINY, runtimes=("tiney",)), tmp_path / "b.parquet")
     with pytest.raises(InvalidArgumentError, match=r"unknown device to measure on 'cpus'; did you mean 'cpu'"):
         go(dataclasses.replace(TINY, device="cpus"), tmp_path / "c.parquet")
     with pytest.raises(LatpredError, match="cannot go on: unknown protocol 'kahn'; did you mean 'khan'"):
@@ -414,10 +425,14 @@ def _wait_for_the_end_of(pids):
 # The command.
 
 
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
 def test_the_commands(tmp_path, capfd):
     nets = tmp_path / "nets.txt"
     nets.write_text("work:1000\nwork:1001\nwork:1002\n")
-    out = tmp_path / "a.parquet"
+    out = tmp_path / "[v2]" / "a.parquet"  # no markup
     words = [
         "campaign", "run", "--recipes", str(nets), "--runtimes", "tiny", "--imports", "campaign_workloads",
         "--protocol", "khan", "--count", "2", "--out", str(out),
@@ -427,6 +442,10 @@ def test_the_commands(tmp_path, capfd):
     assert "2 of 2, 4 rows" in shown.out
     assert "2 items timed twice" in shown.out
     assert "measure: 0 of 2" in shown.err
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.import_module("latpred.campaign.run"), "run", _interrupted)
+        assert main(words) == 130
+    assert f"latpred campaign resume {out}" in capfd.readouterr().out
     assert main(["campaign", "status", str(out), "--json"]) == 0
     status = json.loads(capfd.readouterr().out)
     assert (status["items"], status["wanted"], status["failed"], status["is_running"]) == (2, 2, 0, False)

@@ -4,14 +4,17 @@ import dataclasses
 import itertools
 import json
 import math
+import resource
 import sqlite3
 
+import numpy as np
 import pytest
-from latpred import InvalidArgumentError, LatpredError, history
+from latpred import InvalidArgumentError, LatpredError, cli_campaign, history
 from latpred import record as local_record
-from latpred.campaign import health, noise, spec
+from latpred.campaign import health, noise, run, runnable, spec
 from latpred.campaign.health import Probe
-from latpred.campaign.journal import KEY, Journal, Lock, Record, Result, is_running
+from latpred.campaign.journal import KEY, Journal, Record, Result, is_running, lock, written
+from latpred.campaign.run import _finish as finish
 from latpred.campaign.spec import Campaign, Item
 from latpred.campaign.table import family_of
 from latpred.campaign.to_record import add_to_record
@@ -55,22 +58,90 @@ def test_a_shorter_campaign_is_the_beginning_of_a_longer_one(name):
         ({"recipes": LISTED, "count": 4}, "count is 4, and 3 recipes are listed"),
         ({"recipes": (*LISTED, "fnn:4-2")}, "recipe 4, 'fnn:4-2', is recipe 1 once more"),
         ({"recipes": ("fnn",)}, "'fnn' is no recipe"),
-        ({"recipes": ()}, "at least one recipe"),
+        ({"recipes": ()}, "a list with at least one recipe, got ()"),
+        ({"recipes": []}, "a list with at least one recipe, got []"),
+        ({"recipes": (3,)}, "recipe 1 must be text, got 3"),
         ({"recipes": LISTED, "batches": (1, 1)}, "batches names something twice: 1, 1"),
-        ({"recipes": LISTED, "batches": (0,)}, "batches must be at least 1, got 0"),
-        ({"recipes": LISTED, "threads": ("2",)}, "threads must be int, got '2'"),
+        ({"recipes": LISTED, "batches": (0,)}, "batches must be an integer >= 1, got 0"),
+        ({"recipes": LISTED, "threads": ("2",)}, "threads must be an integer >= 1, got '2'"),
+        ({"recipes": LISTED, "threads": (True,)}, "threads must be an integer >= 1, got True"),
+        ({"recipes": LISTED, "batches": 4}, "batches must be a list, got 4"),
+        ({"recipes": LISTED, "name": 4}, "name must be text, got 4"),
         ({"recipes": LISTED, "runtimes": ()}, "runtimes is empty"),
         ({"recipes": LISTED, "quantities": ("latency",)}, "unknown quantity 'latency'"),
-        ({"recipes": LISTED, "item_timeout_s": -1.0}, "item_timeout_s must be at least 0, got -1.0"),
-        ({"recipes": LISTED, "item_timeout_s": math.nan}, "item_timeout_s must be a finite number, got nan"),
-        ({"recipes": LISTED, "item_timeout_s": math.inf}, "item_timeout_s must be a finite number, got inf"),
-        ({"recipes": LISTED, "health_threshold": math.nan}, "health_threshold must be a finite number, got nan"),
+        ({"recipes": LISTED, "item_timeout_s": -1.0}, "item_timeout_s must be a finite number above 0, got -1.0"),
+        ({"recipes": LISTED, "item_timeout_s": math.nan}, "item_timeout_s must be a finite number above 0, got nan"),
+        ({"recipes": LISTED, "item_timeout_s": math.inf}, "item_timeout_s must be a finite number above 0, got inf"),
+        ({"recipes": LISTED, "health_threshold": math.nan}, "health_threshold must be a finite number above 0"),
     ],
 )
 def test_what_is_no_campaign_is_refused(fields, message):
     with pytest.raises(InvalidArgumentError) as caught:
         Campaign(**fields)
     assert message in str(caught.value)
+
+
+def test_lists_and_integers_of_numpy_are_kept_as_tuples_and_integers():
+    expected = Campaign(recipes=LISTED, batches=(1, 8), seed=7, item_timeout_s=5.0)
+    given = {"batches": [np.int64(1), np.int32(8)], "seed": np.int64(7), "item_timeout_s": np.float32(5)}
+    found = Campaign(recipes=list(LISTED), **given)
+    assert found == expected
+    assert json.loads(json.dumps(found.to_dict())) == expected.to_dict() | {"recipes": list(LISTED), "batches": [1, 8]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"runtimes": ("onnxruntm",)}, "unknown runtime 'onnxruntm'; did you mean 'onnxruntime'"),
+        ({"runtimes": ("eager", "openvino"), "precisions": ("amp",)}, "unknown precision for runtime 'openvino' 'amp'"),
+        ({"precisions": ("fp23",)}, "unknown precision for runtime 'eager' 'fp23'; did you mean 'fp32'"),
+        ({"runtimes": ("openvino",), "device": "cuda"}, "unknown device for runtime 'openvino' 'cuda'"),
+        ({"recipes": ("fnn:4-2", "fnnn:4-2")}, "recipe 'fnnn:4-2': unknown kind 'fnnn'; did you mean 'fnn'"),
+        ({"inputs": ("3,32,32", "3,256,256")}, "recipe 'fnn:4-2' says all sizes; leave inputs= out"),
+        ({"inputs": ("", "64"), "imports": ("campaign_workloads",)}, "'fnn:4-2' says all sizes; leave inputs= out"),
+        ({"recipes": "cnn", "count": 3, "inputs": ("3,32,32",)}, "says all sizes; leave inputs= out"),
+    ],
+)
+def test_what_would_fail_with_every_item_is_refused_before_anything_is_made(tmp_path, changes, message):
+    campaign = Campaign(**({"recipes": LISTED} | changes))
+    with pytest.raises(InvalidArgumentError) as caught:
+        run(campaign, tmp_path / "deeper" / "a.parquet")
+    assert message in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_imported_modules_may_add_kinds_runtimes_and_sizes():
+    runnable.check(Campaign(recipes=("work:7",), runtimes=("tiny",), inputs=("3",), imports=("campaign_workloads",)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"workers": 0}, "workers must be an integer >= 1, got 0"),
+        ({"workers": -1}, "workers must be an integer >= 1, got -1"),
+        ({"workers": 1.5}, "workers must be an integer >= 1, got 1.5"),
+        ({"minutes": "5"}, "minutes must be a finite number above 0, got '5'"),
+        ({"minutes": -1}, "minutes must be a finite number above 0, got -1"),
+        ({"minutes": math.nan}, "minutes must be a finite number above 0, got nan"),
+        ({"retry_failed": 1}, "retry_failed must be True or False, got 1"),
+        ({"ray": True}, "ray must be the address of a cluster, got True"),
+        ({"out": 5}, "out must be the name of a .parquet file, got 5"),
+        ({"campaign": LISTED}, "campaign must be a Campaign, or None to go on, got tuple"),
+    ],
+)
+def test_wrong_arguments_of_a_run_are_refused_at_once(tmp_path, arguments, message):
+    with pytest.raises(InvalidArgumentError) as caught:
+        run(**({"campaign": Campaign(recipes=LISTED), "out": str(tmp_path / "a.parquet")} | arguments))
+    assert message in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_recipe_file_may_begin_with_a_mark_of_its_encoding(tmp_path):
+    (tmp_path / "nets.txt").write_text("fnn:4-2\nfnn:8-2\n", encoding="utf-8-sig")
+    assert spec.read_recipes(str(tmp_path / "nets.txt")) == ["fnn:4-2", "fnn:8-2"]
+    (tmp_path / "nets.txt").write_bytes(b"fnn:4-2 \xff\n")
+    with pytest.raises(InvalidArgumentError, match="is no text in UTF-8"):
+        spec.read_recipes(str(tmp_path / "nets.txt"))
 
 
 def test_files_say_the_same_as_arguments(tmp_path):
@@ -185,12 +256,38 @@ def test_a_journal_of_another_version_is_refused(tmp_path):
 def test_one_process_writes(tmp_path):
     path = tmp_path / "a.journal"
     assert not is_running(path)
-    lock = Lock(path)
+    held = lock(path)
     assert is_running(path)
     with pytest.raises(LatpredError, match="runs in another process now"):
-        Lock(path)
-    lock.release()
+        lock(path)
+    held.release()
     assert not is_running(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_takes_no_campaign_is_told_and_nothing_stays(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidArgumentError, match=r"the campaign cannot be written to '.*': .*name a file in"):
+        run(Campaign(recipes=LISTED), tmp_path / "file" / "a.parquet")
+    with pytest.raises(InvalidArgumentError, match="no campaign was started"):
+        run(None, tmp_path / "nowhere" / "a.parquet")
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # as a full disk
+    try:
+        with pytest.raises(InvalidArgumentError, match=r"journal '.*a\.journal' cannot be written: .*make room"):
+            run(Campaign(recipes=LISTED), tmp_path / "a.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_disk_that_is_full_in_the_middle_is_what_is_told(journal):
+    """SQLite has ended the transaction by then."""
+    size = journal._connection.execute("PRAGMA page_count").fetchone()[0]
+    journal._connection.execute(f"PRAGMA max_page_count = {size}")
+    result = Result("latency_s", "khan", 1.0, details={"samples": [0] * 100_000})
+    with pytest.raises(InvalidArgumentError, match="written: database or disk is full"), written(journal.path):
+        journal.add(dataclasses.replace(record(0), results=(result,)), item(0))
 
 
 # The user's own record.
@@ -201,6 +298,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv(local_record.VARIABLE, "measurements")
     return tmp_path / "latpred"
+
+
+def test_a_row_at_another_size_is_no_latency_of_the_recipes_network(journal, folder):
+    journal.add_machine("a machine", {"device": "cpu"})
+    journal.add(record(7), item(7))
+    journal.add(record(8), dataclasses.replace(item(7), position=8, input="64"))
+    add_to_record(journal)
+    assert sorted(bool(entry.graph_hash) for entry in history()) == [False, True]
 
 
 def test_first_runs_and_unsteady_items_stay_out_of_the_record(journal, folder):
@@ -242,6 +347,23 @@ def test_the_noise_floor_is_what_is_said():
     assert found.cov_p50 == pytest.approx(0.036262, rel=1e-4)
     assert found.cov_p90 == pytest.approx(0.036262 + 0.8 * (0.067344 - 0.036262), rel=1e-4)
     assert noise.noise_floor([], []) is None
+
+
+def test_a_noise_floor_of_disturbed_second_times_is_told_as_such(journal, tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    journal.add_machine("a machine", {"device": "cpu"})
+    for position in range(3):
+        journal.add(record(position, 2.0), item(position))
+        journal.add_retimed(position, 1.5, None)
+    steady = finish(journal, journal.campaign(), tmp_path / "a.parquet", [])
+    assert steady.notes == ()
+    assert "of steady rows" not in dict(cli_campaign._facts(steady))
+    journal.mark_unsteady(range(3), is_retimed=True)
+    disturbed = finish(journal, journal.campaign(), tmp_path / "a.parquet", [])
+    assert (disturbed.unsteady, disturbed.noise, disturbed.steady_noise) == (0, steady.noise, None)
+    assert "3 of 3 second times were taken while the machine was not steady" in disturbed.notes[0]
+    assert dict(cli_campaign._facts(disturbed))["of steady rows"] == "unknown: none was steady both times"
 
 
 def test_items_to_time_twice_are_chosen_by_chance_and_the_same_for_a_seed():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from latpred import checkpoint_file
-from latpred.errors import CheckpointError
+from latpred.errors import CheckpointError, InvalidArgumentError
 
 ARRAYS = {
     "b": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -41,3 +41,12 @@ def test_damaged_files_are_refused(tmp_path, cut):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="cannot be read: No such file"):
         checkpoint_file.read(tmp_path / "x.safetensors")
+
+
+def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", tmp_path / "none" / "x.safetensors"):
+        with pytest.raises(InvalidArgumentError, match="the checkpoint cannot be written to") as caught:
+            checkpoint_file.write(path, {}, ARRAYS)
+        assert caught.value.path == str(path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]

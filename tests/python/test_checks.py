@@ -51,3 +51,11 @@ def test_one_value_is_a_list_of_one_and_none_is_refused():
     assert checks.as_list("devices", ("A100", "T4"), str) == ["A100", "T4"]
     with pytest.raises(InvalidArgumentError, match="devices is empty; give at least one"):
         checks.as_list("devices", [], str)
+
+
+def test_a_large_value_is_told_by_its_type():
+    for value in (list(range(1000)), np.zeros((20, 20))):
+        with pytest.raises(
+            InvalidArgumentError, match=f"name of a file, got an object of type {type(value).__name__}$"
+        ):
+            checks.check_path("out", value, "the name of a file")

@@ -179,3 +179,21 @@ def test_runs_as_a_module():
 )
 def test_input_words(words, value):
     assert parse_input_words(words) == value
+
+
+def test_an_error_of_the_system_is_one_line(tmp_path):
+    """A full disk behind the output, say."""
+    words = [sys.executable, "-m", "latpred", "predict", FILE]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "latpred: error: [Errno 28] No space left on device\n"
+
+
+def test_a_batch_is_refused_where_every_one_is_shown(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "x.png"
+    code, _, err = run("plot", "batches", FILE, "--batch", 4, "--out", out)
+    assert (code, err) == (2, "latpred: error: batch cannot be said here: every one is shown\n")
+    assert run("plot", "roofline", FILE, "--batch", 4, "--out", out)[0] == 0
+    assert run("plot", "batches", FILE, "--out", out)[0] == 0

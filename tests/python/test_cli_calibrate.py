@@ -49,6 +49,26 @@ def test_json_is_the_file(run, timings, tmp_path):
     assert printed == out.read_text()
 
 
+@pytest.mark.parametrize("name", ["a[/b].json", "c[red].json", f"{'long' * 45}.json"])
+def test_written_files_are_told_as_they_are_named(run, timings, tmp_path, name):
+    out = tmp_path / name
+    out.parent.mkdir(exist_ok=True)
+    code, printed, err = run("calibrate", timings, "--device", "V100", "--out", out)
+    assert (code, err) == (0, "")
+    assert printed.endswith(f"written: {out}\n")
+    assert out.is_file()
+
+
+def test_what_cannot_be_kept_is_shown_all_the_same(run, timings, tmp_path, monkeypatch):
+    monkeypatch.setenv("LATPRED_CALIBRATIONS", str(tmp_path))
+    assert run("calibrate", timings, "--device", "V100", "--save")[0] == 0
+    code, printed, err = run("calibrate", timings, "--device", "V100", "--precision", "fp16", "--save")
+    assert code == 2
+    assert "error before" in printed
+    assert "precision fp16" in err
+    assert "(--name) for another name" in err
+
+
 def test_probes_are_listed_with_a_file_to_fill_in(run, tmp_path):
     code, printed, _ = run("calibrate", "--probe", "4", "--device", "V100")
     assert code == 0
@@ -79,6 +99,7 @@ def test_probes_for_this_machine(run, known_host):
         (["x.csv", "--device", "A100", "--run"], "add --probe"),
         (["--probe", "5", "x.csv"], "leave 'x.csv' out"),
         (["--probe", "--out", "x.json"], "--probe without --run makes none"),
+        (["x.csv", "--device", "A100", "--out", "x"], "write it to 'x.json'"),
         (["--probe", "--run", "--device", "cpu"], "--run times calls on this machine's GPU, got --device cpu"),
     ],
 )

@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from latpred import cli_progress
+from latpred import cli_dataset, cli_progress
 from latpred.cli import main
 from latpred.datasets import assemble, recorded, unified
 from latpred.datasets.graph_cache import GraphCache
@@ -167,3 +167,12 @@ def test_a_terminal_gets_bars_with_the_time_left():
     assert "3/3" in shown
     assert "linear:3" in shown
     assert "0:00:00" in shown
+
+
+def test_the_path_of_a_table_is_shown_as_it_is(monkeypatch, tmp_path, capsys):
+    """Brackets are no markup."""
+    monkeypatch.setattr(assemble, "assemble", lambda *_, **__: [])
+    monkeypatch.setattr(cli_dataset, "_show_folder", lambda *_: None)
+    out = tmp_path / "[bold]out[/x]"
+    assert main(["dataset", "build", "--data", str(tmp_path), "--out", str(out)]) == 0
+    assert str(out / assemble.ROWS_FILE) in capsys.readouterr().out.replace("\n", "")

@@ -53,6 +53,13 @@ def test_words_that_would_do_nothing_are_refused(run, words, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("minutes", ["-1", "0", "nan", "inf", "soon"])
+def test_minutes_are_above_zero(run, capsys, minutes):
+    with pytest.raises(SystemExit):
+        run("label", *SET, "--minutes", minutes)
+    assert f"expected a number of minutes above 0, got '{minutes}'" in capsys.readouterr().err
+
+
 def test_every_runtime_of_the_table_is_a_word(run, monkeypatch, capsys):
     row = dataclasses.replace(LABELLERS["onnxruntime"], description="Nobody's runtime, 100 % made up")
     monkeypatch.setitem(LABELLERS, "nobodys", row)

@@ -298,3 +298,16 @@ def test_sample_is_all_pairs_in_a_seeded_order():
     again = combination.repeats(found)
     assert all(part.repeat == 1 for part in again)
     assert np.isclose(len(again) / len(found), combination.REPEATED_SHARE, atol=0.01)
+
+
+def test_values_of_numpy_are_numbers():
+    net = latpred.GraphBuilder()
+    net.output(net.apply("relu", net.input("x", (16,))))
+    graphs = [net.build(1)] * 2
+    found = latpred.colocate(graphs, batch=np.array([1, 2]), slo_ms=np.float32(20), alone_ms=np.array([0.5, 1.0]))
+    assert [member.batch for member in found] == [1, 2]
+    assert [member.slo_ms for member in found] == [20.0, 20.0]
+    with pytest.raises(latpred.InvalidArgumentError, match=r"batch must be an integer >= 1, got 2\.5"):
+        latpred.colocate(graphs, batch=2.5)
+    with pytest.raises(latpred.InvalidArgumentError, match="batch has 3 values for 2 networks"):
+        latpred.colocate(graphs, batch=np.array([1, 2, 3]))

@@ -138,3 +138,12 @@ def test_two_networks_side_by_side(tmp_path, monkeypatch):
         assert 0 < row.alone_s < 1
         if row.group == ONE_CORE_PAIRS:
             assert 0 < row.slow_down < 100  # how much is this machine's business: others may have had the core before
+
+
+def test_files_that_cannot_be_written_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "need", lambda *_: None)
+    file = tmp_path / "file"
+    file.touch()
+    for journal, folder in ((file / "x.journal", tmp_path / "nets"), (tmp_path / "x.journal", file / "nets")):
+        with pytest.raises(InvalidArgumentError, match="cannot be written"):
+            campaign.run(COMBINATIONS[:1], journal, folder)

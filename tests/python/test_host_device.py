@@ -144,3 +144,18 @@ def test_the_page_shows_how_far_off_answers_about_a_machine_were():
     of_default, *of_others = benchmark.lines(committed)[: len(benchmark.PREDICTORS)]
     assert of_default["predictor"] == latpred.predictors()[0].name
     assert all(of_default["mape_percent"] < line["mape_percent"] for line in of_others)
+
+
+def test_without_a_home_directory_it_is_measured_for_this_process(no_home, graph, monkeypatch):
+    asked = []
+
+    def measure(fingerprint, cores):
+        asked.append(cores)
+        return described()
+
+    monkeypatch.setattr(host_device, "_measure", measure)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=r"set \$XDG_DATA_HOME .* measured anew each time"):
+            assert latpred.predict(graph=graph, device="cpu").latency_ms > 0
+    assert len(asked) == 1
+    host_device._speed.cache_clear()

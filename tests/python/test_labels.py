@@ -202,6 +202,28 @@ def test_other_runtimes_are_refused():
 
     with pytest.raises(InvalidArgumentError, match="openvino"):
         label(RECIPE, runtime="openvin")
+    with pytest.raises(InvalidArgumentError, match="runtime must be text, got None"):
+        label(RECIPE, runtime=None)
+
+
+@pytest.mark.parametrize("runtime", runtimes.LABELLERS)
+def test_sizes_of_what_says_its_own_are_refused(runtime):
+    from latpred.labels import label
+
+    pytest.importorskip("torch" if runtime == "inductor" else runtime)
+    with pytest.raises(InvalidArgumentError, match=r"'cnn:3-4\?size=8' says all sizes; leave input= out"):
+        label("cnn:3-4?size=8", runtime=runtime, input=(3, 16, 16))
+    if runtime != "inductor":  # which takes no graph
+        with pytest.raises(InvalidArgumentError, match="input= says how to read a file; a Graph has been read already"):
+            label(graph_of("cnn:3-4?size=8", 1), runtime=runtime, input=(3, 16, 16))
+
+
+@pytest.mark.parametrize("counts", [{"runs": -1}, {"runs": "3"}, {"neighbour": "50"}, {"neighbour": -1}])
+def test_counts_of_a_label_are_integers(counts):
+    from latpred.labels import label
+
+    with pytest.raises(InvalidArgumentError, match=f"{next(iter(counts))} must be an integer >= 0"):
+        label(RECIPE, runtime="onnxruntime", **counts)
 
 
 # Tables.

@@ -22,6 +22,7 @@ def test_measured():
     host = latpred.host(measure=True)
     assert time.thread_time() - start < 2  # a busy machine makes only the rest longer
     assert "FLOP/s" in repr(host)
+    assert host.facts.allowed_cores == len(os.sched_getaffinity(0))  # not the one that was measured
     assert host.bandwidth[0].bytes_per_s > host.bandwidth[-1].bytes_per_s
     assert "16 KiB" in repr(host.bandwidth)
     plain = json.loads(json.dumps(host.to_dict()))

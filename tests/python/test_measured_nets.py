@@ -13,7 +13,8 @@ from latpred.errors import InvalidArgumentError
 from measured_nets_maker import CONDITIONS, by_law
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 
 def rows_of(measured):
@@ -130,3 +131,22 @@ def test_conditions_tell_their_differences():
         f"protocol is 'other' and was '{CONDITIONS.protocol}'",
         "batch is '2' and was '1'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda table: table.drop_columns(["latency_s"]), "is damaged: it lacks latency_s; make it again"),
+        (
+            lambda table: table.set_column(0, "recipe", pyarrow.array([None] * len(table), pyarrow.string())),
+            "is damaged: 30 of its 30 nets have no recipe",
+        ),
+    ],
+)
+def test_a_damaged_file_is_told(tmp_path, spoil, words):
+    path = tmp_path / "nets.parquet"
+    measured_nets.write(path, by_law(30))
+    parquet.write_table(spoil(parquet.read_table(path)), path)
+    with pytest.raises(InvalidArgumentError, match=words) as caught:
+        measured_nets.read(path)
+    assert caught.value.path == str(path)

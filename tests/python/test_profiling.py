@@ -140,6 +140,8 @@ def test_errors_of_the_function_pass():
         ({"device": 0}, "device must be a name, got int"),
         ({"threads": 0}, "threads must be an integer >= 1, got 0"),
         ({"threads": 2, "core": 0}, "core=0 is for one thread, and threads=2"),
+        ({"core": "0"}, "core must be an integer >= 0, got '0'"),
+        ({"core": -1}, "core must be an integer >= 0, got -1"),
         ({"protocol": "khann"}, "unknown protocol 'khann'; did you mean 'khan'"),
         ({"protocol": 5}, r"protocol must be the name of one in protocols\(\), or one, got 5"),
         ({"batch": 2}, "batch= says how a network runs; a function is called as it is: leave it out"),
@@ -149,6 +151,18 @@ def test_errors_of_the_function_pass():
 def test_refusals(arguments, message):
     with pytest.raises(InvalidArgumentError, match=message):
         latpred.profile(lambda: None, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runtime": 5}, "runtime must be text, got 5"),
+        ({"precision": 5}, "precision for runtime 'eager' must be text, got 5"),
+    ],
+)
+def test_refusals_of_networks(arguments, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        latpred.profile("fnn:16-128-1", **arguments)
 
 
 def test_refusals_of_settings():

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import latpred
 import pytest
@@ -224,3 +225,38 @@ def test_the_command(folder, capsys):
     shown = capsys.readouterr().out
     assert "1 ms" in shown.replace("1.00 ms", "1 ms")
     assert str(record.path()) in shown
+
+
+def test_without_a_home_directory_a_measurement_is_a_warning(no_home, monkeypatch, capsys):
+    monkeypatch.delenv(record.VARIABLE, raising=False)
+    with pytest.warns(UserWarning, match=r"the record cannot be written: .*set \$XDG_DATA_HOME"):
+        assert record.add([measurement()]) == 0
+    with pytest.raises(latpred.LatpredError, match=r"set \$XDG_DATA_HOME"):
+        latpred.history()
+    assert main(["history"]) == 2
+    assert "set $XDG_DATA_HOME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argument", ["name", "device", "kind", "quantity"])
+def test_what_is_no_text_is_refused(folder, argument):
+    with pytest.raises(InvalidArgumentError, match=f"{argument} must be text, got 5"):
+        latpred.history(**{argument: 5})
+
+
+@pytest.mark.parametrize("given", [5, Path("net.onnx"), ["ab12"], "net.onnx"])
+def test_what_is_neither_a_graph_nor_a_hash_is_refused(folder, given):
+    """A file's name would find nothing, and a list be said to damage the record."""
+    record.add([measurement("net.onnx", graph_hash="ab12")])
+    with pytest.raises(
+        InvalidArgumentError, match=r"graph must be a Graph, .* or its \.hash; .*got .*(5|ab12|net.onnx)"
+    ):
+        latpred.history(given)
+    assert len(latpred.history("0123456789abcdef")) == 0
+
+
+def test_a_path_is_shown_as_it_is(monkeypatch, tmp_path, capsys):
+    """Brackets are no markup."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "[bold]data[/x]"))
+    monkeypatch.delenv(record.VARIABLE, raising=False)
+    assert main(["history"]) == 0
+    assert str(record.path()) in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Training and evaluation as a product, on nets whose latency is a known law."""
 
 import dataclasses
+from itertools import islice
 
 import latpred
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from latpred import checkpoint_file
-from latpred.datasets import fnn
-from latpred.errors import CheckpointError, InvalidArgumentError
+from latpred.datasets import cnn, fnn
+from latpred.errors import CheckpointError, InvalidArgumentError, LatpredError
+from latpred.lock import Lock
 from latpred.training import learner, net_errors, trained
 from latpred.training.loop import UNFINISHED, interval_widths
 from measured_nets_maker import CONDITIONS, by_law, law_s
@@ -158,6 +160,28 @@ def test_an_interrupted_training_goes_on_and_ends_as_one_that_was_not(counter, m
     assert made[-1].done == 3
 
 
+def test_another_process_that_trains_to_the_same_file_is_told(counter, measured, tmp_path):
+    made, _ = counter
+    out = tmp_path / "x.safetensors"
+    held = Lock(out, "")
+    with pytest.raises(LatpredError, match=r"x\.safetensors' is being trained by another process now; .*another out="):
+        latpred.train("counter", dataset=measured, out=out, progress=False)
+    held.release()
+    assert made[-1].done == 0
+    latpred.train("counter", dataset=measured, out=out, progress=False)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_what_cannot_be_written_is_told_before_the_first_epoch(counter, measured, tmp_path):
+    made, _ = counter
+    with pytest.raises(InvalidArgumentError, match=r"out is a folder, .*; name a file in it"):
+        latpred.train("counter", dataset=measured, out=tmp_path, progress=False)
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidArgumentError, match="the checkpoint cannot be written to"):
+        latpred.train("counter", dataset=measured, out=tmp_path / "file" / "x.safetensors", progress=False)
+    assert made[-1].done == 0
+
+
 def test_training_stops_early_where_the_row_says_so(counter, monkeypatch, measured, tmp_path):
     row = dataclasses.replace(learner.TRAINABLE[0], patience=2)
     monkeypatch.setattr(learner, "TRAINABLE", (row,))
@@ -214,6 +238,8 @@ def test_arguments_are_checked(measured, tmp_path):
     out = tmp_path / "x.safetensors"
     with pytest.raises(InvalidArgumentError, match="did you mean 'transformer'"):
         latpred.train("transformr", dataset=measured, out=out)
+    with pytest.raises(InvalidArgumentError, match="predictor must be text, got None"):
+        latpred.train(None, dataset=measured, out=out)
     for words, match in (
         ({"epochs": 0}, "epochs must be"),
         ({"seed": -1}, "seed must be"),
@@ -240,6 +266,25 @@ def test_evaluation_says_that_nets_were_measured_elsewhere(measured, tmp_path):
     notes = latpred.evaluate(found, dataset=elsewhere).notes
     assert notes == ["measured otherwise: device_fingerprint is 'Other CPU' and was 'Some CPU, 2 cores'"]
     assert latpred.evaluate(found, dataset=measured).notes == []
+
+
+def test_a_test_part_holds_no_net_of_the_training_whatever_the_data_set_holds(tmp_path):
+    """Shares hang on the kinds of the whole set: of feed-forward nets alone other nets test than beside CNNs."""
+    dense = by_law(COUNT)
+    both = by_law(COUNT + 200, recipes=(*dense.recipes, *islice(cnn.generate(0), 200)))
+    found = latpred.train("cache_roofline", dataset=both, out=tmp_path / "x.safetensors", progress=False)
+    trained_on = set(both.part("train").recipes)
+    assert trained_on & set(dense.part("test").recipes)
+    kept = dense.part("test", found.kinds)
+    assert not trained_on & set(kept.recipes)
+    answer = latpred.evaluate(found, dataset=dense)
+    assert answer[0].nets == len(kept) > 0
+    (note,) = answer.notes
+    assert note.startswith("part 'test' is that of a set of feed-forward nets and plain CNNs, which the predictor was")
+    assert latpred.evaluate(found, dataset=both).notes == latpred.evaluate(found, dataset=dense, part="all").notes == []
+    alone = latpred.train("cache_roofline", dataset=dense, out=tmp_path / "y.safetensors", progress=False)
+    with pytest.raises(InvalidArgumentError, match="was trained on feed-forward nets, plain CNNs are asked for"):
+        latpred.evaluate(alone, dataset=both)
 
 
 # Errors and intervals.

@@ -17,6 +17,9 @@ SMALL, LARGE = "fnn:16-16", "fnn:1024-1024-1024"  # 256 and 2 million weights
     [
         ({"runtime": "egaer"}, "unknown runtime 'egaer'; did you mean 'eager'"),
         ({"device": "tpu"}, "unknown device for runtime 'libtorch' 'tpu'"),
+        ({"runtime": 5}, "runtime must be text, got 5"),
+        ({"device": 5}, "device must be text, got 5"),
+        ({"precision": 5}, "precision for runtime 'libtorch' must be text, got 5"),
         ({"precision": "int8"}, "unknown precision for runtime 'libtorch' 'int8'"),
         ({"batch": 0}, "batch must be an integer >= 1, got 0"),
         ({"threads": True}, "threads must be an integer >= 1, got True"),
@@ -54,6 +57,23 @@ def test_files_that_no_runtime_runs_are_no_bad_recipes(runtime, tmp_path):
 def test_runtimes_without_files_name_those_that_run_them(runtime):
     with pytest.raises(InvalidArgumentError, match=r"is an ONNX file: .* name runtime 'openvino' or 'onnxruntime'"):
         open_workload(str(RESNET50), runtime=runtime)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_recipe_says_its_sizes_to_every_runtime(runtime):
+    if runtime in ("openvino", "onnxruntime"):
+        pytest.importorskip(runtime)
+        pytest.importorskip("onnx")
+    for recipe, sizes in ((SMALL, "32"), ("cnn:3-8?size=8", "3,16,16"), ("cnn:3-8?size=8", (3, 8, 8))):
+        with pytest.raises(InvalidArgumentError) as caught:
+            open_workload(recipe, runtime=runtime, input=sizes)
+        assert str(caught.value) == f"recipe '{recipe}' says all sizes; leave input= out"
+
+
+def test_every_kind_of_recipe_is_known():
+    assert {"fnn", "cnn", "timm", "hf", "op", "vit"} <= set(workloads.sources.kinds())
+    assert len(set(workloads.sources.kinds())) == len(workloads.sources.kinds())
 
 
 def test_rows_may_be_added(monkeypatch):

@@ -15,7 +15,6 @@ from latpred.errors import InvalidArgumentError
 from latpred.folders import config_folder
 from latpred.quantile import NORMAL_80
 from latpred.tables import Column, Table, number, number_column, text_column
-from latpred.writing import writing
 
 if TYPE_CHECKING:
     from latpred._core import CalibrationFactors
@@ -89,6 +88,10 @@ class Calibration:
     def num_rows(self) -> int:
         return len(self.records)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled part, which is made again where it is used."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
     @cached_property
     def factors(self) -> CalibrationFactors:
         """As the compiled part applies it."""
@@ -105,7 +108,10 @@ class Calibration:
             kind_factors=dict(self.kind_factors),
             timed_kinds=list(self.timed_kinds),
             log_sd=self.log_sd,
-            records=[(row.graph_hash, row.batch, row.latency_s, row.spread) for row in self.records],
+            # The fit took an outlier for a mistake: it is no answer either.
+            records=[
+                (row.graph_hash, row.batch, row.latency_s, row.spread) for row in self.records if not row.is_outlier
+            ],
         )
 
     # How it shows itself.
@@ -178,15 +184,9 @@ class Calibration:
 
     def save(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Writes it to a file, or, without a path, under its name where predict(calibration=name) looks."""
-        if path is None:
-            check_name(self.name)
-            path = folder_of_names() / f"{self.name}{SUFFIX}"
-            with writing(f"calibration '{self.name}'", path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-        target = Path(path)
-        with writing(f"calibration '{self.name}'", target):
-            target.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
-        return target
+        from latpred.calibration.saving import save
+
+        return save(self, path)
 
 
 def _ratio(seconds: float | None, record: CalibrationRecord) -> float | None:
@@ -354,6 +354,11 @@ def check_name(name: Any) -> str:
     )
 
 
+def is_path(value: str | os.PathLike[str]) -> bool:
+    """Of a calibration's file; anything else is a name."""
+    return not isinstance(value, str) or value.endswith(SUFFIX) or os.sep in value
+
+
 def find(calibration: Any) -> Calibration | None:
     """What calibration= says: a Calibration, the path of a file (it ends in .json), or a name."""
     if calibration is None or isinstance(calibration, Calibration):
@@ -363,7 +368,7 @@ def find(calibration: Any) -> Calibration | None:
             f"calibration must be a Calibration, the path of a .json file or a name, got {type(calibration).__name__}"
         )
     text = os.fspath(calibration)
-    if isinstance(calibration, os.PathLike) or text.endswith(SUFFIX) or os.sep in text:
+    if is_path(calibration):
         return load_calibration(text)
     folder = folder_of_names()
     path = folder / f"{check_name(text)}{SUFFIX}"

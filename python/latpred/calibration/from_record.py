@@ -11,8 +11,9 @@ from typing import Any
 
 from latpred import _core
 from latpred._core import Graph
-from latpred.calibration.rows import PROBE_PREFIX
+from latpred.calibration.rows import PROBE_PREFIX, Timing, positive
 from latpred.campaign.spec import FIRST_RUN
+from latpred.checks import check_text
 from latpred.datasets import recipe
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.host_device import NAME as HOST
@@ -30,11 +31,15 @@ _LISTED = 5  # of what else the record has
 
 def rows_from_record(
     networks: Any, *, device: str, partition: str | None, runtime: str | None, precision: str | None
-) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows as calibrate() takes them, and the fingerprint that they share.
+) -> tuple[list[Timing], str | None]:
+    """Rows as calibrate() takes them, under the names that the record has, and the fingerprint that they share.
 
     networks: Graphs, files or recipes whose timings are meant; None: every network in the record that a recipe names.
     """
+    check_text("device", device)
+    for name, value in {"partition": partition, "runtime": runtime, "precision": precision}.items():
+        if value is not None:
+            check_text(name, value)
     _check_runtime(runtime)
     # Campaigns once wrote their first runs, which are cold, into the record too.
     measured = [entry for entry in history(kind=MEASUREMENT, quantity=_QUANTITY) if not entry.how.endswith(FIRST_RUN)]
@@ -126,11 +131,12 @@ def _place(entry: Entry) -> str:
 # Their networks.
 
 
-def _row(graph: Graph, entry: Entry) -> dict[str, Any]:
-    return {"graph": graph, "seconds": entry.value, "spread": entry.noise or None}
+def _row(graph: Graph, entry: Entry) -> Timing:
+    latency_s = positive(f"the recorded latency of {entry.name} at batch {entry.batch}", entry.value)
+    return Timing(entry.name, graph, latency_s, entry.noise or None)
 
 
-def _rows_of(networks: Any, entries: list[Entry]) -> list[dict[str, Any]]:
+def _rows_of(networks: Any, entries: list[Entry]) -> list[Timing]:
     """Of each network at every batch that was timed."""
     if isinstance(networks, (str, os.PathLike, Graph)) or not isinstance(networks, Iterable):
         networks = [networks]
@@ -181,7 +187,7 @@ def _built(text: str, batch: int) -> Graph:
     return net.build(batch)
 
 
-def _rows_of_recipes(entries: list[Entry]) -> list[dict[str, Any]]:
+def _rows_of_recipes(entries: list[Entry]) -> list[Timing]:
     """Every network whose name says how it is built, as the hash confirms; what is left out is told."""
     graphs: dict[tuple[str, int], Graph | None] = {}
     rows, left_out = [], set()

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ PROBE_PREFIX = "timm:"  # of a path that names one of the networks in probes.py
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """A network at its batch, timed."""
+    """A network at its batch, timed; itself a row."""
 
     network: str  # what a report calls it
     graph: Graph
@@ -49,7 +50,7 @@ def read_timings(rows_or_path: Any) -> list[Timing]:
     timings = []
     for position, row in enumerate(rows, 1):
         try:
-            timings.append(_timing(row, load))
+            timings.append(row if isinstance(row, Timing) else _timing(row, load))
         except (LatpredError, UnicodeError) as error:  # the latter: a path with half of a surrogate pair
             raise InvalidArgumentError(f"{where}, row {position}: {error}") from error
     if not timings:
@@ -59,6 +60,7 @@ def read_timings(rows_or_path: Any) -> list[Timing]:
 
 def _rows_of(rows: Any) -> list[Any]:
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas frame, without importing pandas
+        _check_columns(rows.columns, "the frame")
         return list(rows.to_dict("records"))
     if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
         raise InvalidArgumentError(
@@ -67,20 +69,34 @@ def _rows_of(rows: Any) -> list[Any]:
     return list(rows)
 
 
+def _check_columns(names: Iterable[Any], where: str) -> None:
+    """Of two columns of a name readers keep the last."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InvalidArgumentError(f"{where}: column '{name}' is there {count} times; keep the one that is meant")
+
+
 def _read_csv(path: Path) -> list[Any]:
     with path.open(newline="", encoding="utf-8-sig") as file:
-        return [
-            {key: value for key, value in row.items() if value not in (None, "")}
-            for row in csv.DictReader(file, restkey="more cells than headings", skipinitialspace=True)
-        ]
+        reader = csv.DictReader(file, restkey="more cells than headings", skipinitialspace=True)
+        # Spreadsheets leave columns without a name.
+        _check_columns(filter(None, reader.fieldnames or ()), "the headings")
+        return [{key: value for key, value in row.items() if value not in (None, "")} for row in reader]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    _check_columns((key for key, _ in pairs), f"the row {found}")
+    return found
 
 
 def _read_json(path: Path) -> list[Any]:
-    return _rows_of(json.loads(path.read_text(encoding="utf-8")))
+    return _rows_of(json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_object))
 
 
 def _read_jsonl(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line, object_pairs_hook=_object) for line in lines if line.strip()]
 
 
 def _read_parquet(path: Path) -> list[Any]:
@@ -106,9 +122,9 @@ def _read_file(path: Path) -> list[Any]:
         return reader(path)
     except OSError as error:
         raise InvalidArgumentError(f"'{path}' cannot be read: {error.strerror}", path=str(path)) from error
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"'{path}': {error}", path=str(path)) from error
     except (ValueError, RecursionError, csv.Error) as error:
-        if isinstance(error, LatpredError):
-            raise
         raise InvalidArgumentError(f"'{path}' is no {path.suffix[1:]} file: {error}", path=str(path)) from error
 
 
@@ -145,7 +161,7 @@ def _number(value: Any) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def _positive(name: str, value: Any) -> float:
+def positive(name: str, value: Any) -> float:
     number = _number(value)
     if not number > 0:
         raise InvalidArgumentError(f"{name} must be a positive number, got {value!r}")
@@ -155,13 +171,13 @@ def _positive(name: str, value: Any) -> float:
 def _spread(value: Any) -> float:
     """Equal timings have none."""
     number = _number(value)
-    if not number >= 0:
-        raise InvalidArgumentError(f"spread must be a number >= 0, got {value!r}")
+    if not 0 <= number < 1:
+        raise InvalidArgumentError(f"spread must be a share of the time, from 0 to below 1 (2 %: 0.02), got {value!r}")
     return number
 
 
 def _batch(value: Any) -> int:
-    number = _positive("batch", value)  # text in a CSV, a float in a frame with empty cells
+    number = positive("batch", value)  # text in a CSV, a float in a frame with empty cells
     if number != int(number) or number > _LARGEST_BATCH:
         raise InvalidArgumentError(f"batch must be an integer from 1 to {_LARGEST_BATCH}, got {value!r}")
     return int(number)
@@ -173,7 +189,7 @@ def _timing(row: Any, load: _Loader) -> Timing:
         if key not in _KEYS:
             raise InvalidArgumentError(_core.unknown_name_message("column", str(key), list(_KEYS)))
     kind, unit = _one_of(row, _NETWORK_KEYS), _one_of(row, _SECONDS_PER_UNIT)
-    seconds = _positive(unit, row[unit]) * _SECONDS_PER_UNIT[unit]
+    seconds = positive(unit, row[unit]) * _SECONDS_PER_UNIT[unit]
     spread = None if "spread" not in row else _spread(row["spread"])
     batch = None if "batch" not in row else _batch(row["batch"])
     if batch is None and kind != "graph":
@@ -231,4 +247,8 @@ def _merged(timings: list[Timing]) -> list[Timing]:
 def _merge(group: list[Timing]) -> Timing:
     seconds = [timing.latency_s for timing in group]
     median = statistics.median(seconds)
-    return dataclasses.replace(group[0], latency_s=median, spread=statistics.stdev(seconds) / median)
+    stated = [timing.spread**2 for timing in group if timing.spread is not None]
+    within = math.sqrt(statistics.fmean(stated)) if stated else 0.0
+    return dataclasses.replace(
+        group[0], latency_s=median, spread=math.hypot(within, statistics.stdev(seconds) / median)
+    )

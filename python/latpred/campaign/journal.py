@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +18,8 @@ from latpred.campaign import spec
 from latpred.campaign.health import Probe
 from latpred.campaign.spec import Campaign
 from latpred.errors import InvalidArgumentError, LatpredError
+from latpred.lock import Lock, is_held
+from latpred.writing import replacing, writing
 
 VERSION = 1
 # What makes a row the same row: asked for again, it is one.
@@ -68,7 +68,6 @@ _RESULT_COLUMNS = (
     *KEY, "position", "value", "error", "noise", "samples", "runtime_version", "details",
 )  # fmt: skip
 _BUSY_TIMEOUT_S = 30.0
-_LOCK_TRIES, _LOCK_PAUSE_S = 5, 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,22 +116,26 @@ class Journal:
                 path=str(path),
             )
         if not is_read_only:
-            # A commit is on disk for other processes at once and survives a kill; only a power cut may take the last.
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(_KERNELS_SCHEMA)
+            with written(path):
+                # A commit is on disk for other processes at once and survives a kill; only a power cut may take the
+                # last.
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.execute(_KERNELS_SCHEMA)
 
     @staticmethod
     def create(path: Path, campaign: Campaign) -> None:
-        """Whole, or not there: made beside it and moved."""
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(part)) as connection:
+        """Whole, or not there."""
+        with (
+            written(path),
+            writing("the journal of the campaign", path),
+            replacing(path) as unfinished,
+            contextlib.closing(sqlite3.connect(unfinished)) as connection,
+        ):
             connection.executescript(_SCHEMA)
             connection.execute("INSERT INTO facts VALUES ('campaign', ?)", (json.dumps(campaign.to_dict()),))
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.commit()
-        part.replace(path)
 
     def close(self) -> None:
         self._connection.close()
@@ -149,7 +152,8 @@ class Journal:
         try:
             yield self._connection
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # a full disk has ended it
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
@@ -162,7 +166,7 @@ class Journal:
         return spec.from_dict(json.loads(self._fact("campaign")), f"journal '{self.path}'")
 
     def set_campaign(self, campaign: Campaign) -> None:
-        """More networks of the same list, or fewer."""
+        """Another one, while nothing is measured; afterwards, more networks of the same list."""
         self.set_fact("campaign", campaign.to_dict())
 
     def _fact(self, name: str) -> str:
@@ -307,6 +311,7 @@ class Journal:
             "failed": "SELECT COUNT(DISTINCT position) FROM results WHERE error IS NOT NULL",
             "unsteady": "SELECT COUNT(*) FROM items WHERE NOT is_steady",
             "retimed": "SELECT COUNT(*) FROM retimed",
+            "retimed_unsteady": "SELECT COUNT(*) FROM retimed WHERE NOT is_steady",
             "dropped": "SELECT COUNT(*) FROM dropped",
         }
         return {name: self._all(query)[0][0] for name, query in queries.items()}
@@ -343,34 +348,28 @@ class Journal:
         return self._all("SELECT started_at, ended_at, workers, ended_by FROM runs ORDER BY id")
 
 
-class Lock:
-    """Held by the process that writes a campaign; the system gives it back when that process is gone, however."""
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Around what writes the journal at `path`: why SQLite cannot, in a sentence."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise InvalidArgumentError(
+            f"journal '{path}' cannot be written: {error}; make room there and go on with the same command, or name a "
+            "file in a folder that may be written to",
+            path=str(path),
+        ) from error
 
-    def __init__(self, journal: Path) -> None:
-        self._file = os.open(journal.with_name(journal.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o644)
-        for _ in range(_LOCK_TRIES):  # somebody may be looking whether it is held
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_LOCK_PAUSE_S)
-            else:
-                return
-        os.close(self._file)
-        raise LatpredError(
-            f"campaign '{journal}' runs in another process now; wait for it, or look with latpred campaign status"
+
+def lock(journal: Path) -> Lock:
+    """Held by the process that writes a campaign."""
+    with writing("the campaign", journal):
+        return Lock(
+            journal,
+            f"campaign '{journal}' runs in another process now; wait for it, or look with latpred campaign status",
         )
-
-    def release(self) -> None:
-        os.close(self._file)
 
 
 def is_running(journal: Path) -> bool:
     """Whether a process writes it now."""
-    if not journal.with_name(journal.name + ".lock").exists():
-        return False
-    try:
-        lock = Lock(journal)
-    except LatpredError:
-        return True
-    lock.release()
-    return False
+    return is_held(journal)

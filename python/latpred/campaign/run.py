@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from latpred import _core
-from latpred.campaign import health, noise, spec, table, worker
-from latpred.campaign.journal import Journal, Lock
+from latpred.campaign import health, noise, runnable, spec, table, worker
+from latpred.campaign.journal import Journal, lock, written
 from latpred.campaign.noise import NoiseFloor
 from latpred.campaign.pool import LocalPool, Pool
 from latpred.campaign.schedule import Schedule
 from latpred.campaign.spec import Campaign
 from latpred.campaign.to_record import add_to_record
+from latpred.checks import check_count, check_flag, check_path, check_positive, check_text
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.step import Step
+from latpred.writing import writing
 
 JOURNAL_SUFFIX = ".journal"
 TABLE_SUFFIX = ".parquet"
@@ -52,7 +55,7 @@ def journal_of(out: Path) -> Path:
 
 def run(
     campaign: Campaign | None,
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     minutes: float | None = None,
     workers: int = 1,
@@ -70,19 +73,34 @@ def run(
     retry_failed: measure items that failed once more.
     measure_machine: time this machine's arithmetic and memory for the file too, once.
     """
+    out = check_path("out", out, "the name of a .parquet file")
+    minutes = None if minutes is None else check_positive("minutes", minutes)
+    names = [f"worker {index}" for index in range(check_count("workers", workers))]
+    ray = None if ray is None else check_text("ray", ray, "the address of a cluster")
+    check_flag("retry_failed", retry_failed)
+    check_flag("measure_machine", measure_machine)
     notes: list[str] = []
     path = journal_of(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if campaign is not None and ray is None:
-        path = _of_this_machine(path, campaign, notes)
-    lock = Lock(path)
+    if campaign is None:
+        if not path.is_file():
+            raise InvalidArgumentError(f"no campaign was started at '{out}': there is no journal '{path}'")
+    elif not isinstance(campaign, Campaign):
+        raise InvalidArgumentError(f"campaign must be a Campaign, or None to go on, got {type(campaign).__name__}")
+    else:
+        runnable.check(campaign)
+        with writing("the campaign", out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+        if ray is None:
+            path = _of_this_machine(path, campaign, notes)
+    held = lock(path)
     try:
-        with _opened(path, campaign, out) as journal:
-            campaign = journal.campaign()
+        with written(path), _opened(path, campaign) as journal:
+            if campaign is None:
+                campaign = journal.campaign()
+                runnable.check(campaign)
             if ray is None:
                 _refuse_other_machine(journal, campaign)
             schedule = Schedule(journal, campaign, minutes, on_step, retry_failed, measure_machine)
-            names = [f"worker {index}" for index in range(workers)]
             settings, threads = campaign.worker_settings(), max(campaign.threads)
             pool: Pool
             if ray is None:
@@ -98,7 +116,7 @@ def run(
                 )
             return _finish(journal, campaign, path.with_suffix(TABLE_SUFFIX), notes)
     finally:
-        lock.release()
+        held.release()
 
 
 def _of_this_machine(path: Path, campaign: Campaign, notes: list[str]) -> Path:
@@ -128,10 +146,8 @@ def _refuse_other_machine(journal: Journal, campaign: Campaign) -> None:
         )
 
 
-def _opened(path: Path, campaign: Campaign | None, out: Path) -> Journal:
-    if not path.is_file():
-        if campaign is None:
-            raise InvalidArgumentError(f"no campaign was started at '{out}': there is no journal '{path}'")
+def _opened(path: Path, campaign: Campaign | None) -> Journal:
+    if campaign is not None and not path.is_file():
         if path.with_suffix(TABLE_SUFFIX).exists():
             raise InvalidArgumentError(
                 f"'{path.with_suffix(TABLE_SUFFIX)}' is there and its journal '{path}' is not: nothing can be added to "
@@ -139,19 +155,33 @@ def _opened(path: Path, campaign: Campaign | None, out: Path) -> Journal:
             )
         Journal.create(path, campaign)
     journal = Journal(path)
-    if campaign is not None:
-        known = journal.campaign()
-        if not journal.counts()["items"]:
-            journal.set_campaign(campaign)  # nothing was measured yet: a typing error may be corrected
-        elif differences := campaign.differences(known):
-            journal.close()
-            raise InvalidArgumentError(
-                f"'{path}' holds another campaign: {'; '.join(differences)}; give another --out, or go on with latpred "
-                "campaign resume"
-            )
-        elif campaign.num_recipes > known.num_recipes:
-            journal.set_campaign(campaign)  # what is there is its beginning
+    try:
+        if campaign is not None:
+            _take(journal, campaign)
+    except BaseException:
+        journal.close()
+        raise
     return journal
+
+
+def _take(journal: Journal, campaign: Campaign) -> None:
+    """The journal holds this campaign from here on; one that it cannot become is refused."""
+    known = journal.campaign()
+    if not journal.counts()["items"]:
+        journal.set_campaign(campaign)  # nothing was measured yet: a typing error may be corrected
+    elif differences := campaign.differences(known):
+        raise InvalidArgumentError(
+            f"'{journal.path}' holds another campaign: {'; '.join(differences)}; give another --out, or go on with "
+            "latpred campaign resume"
+        )
+    elif campaign.num_recipes < known.num_recipes:
+        raise InvalidArgumentError(
+            f"'{journal.path}' holds a campaign of {known.num_recipes} networks, and this one is of "
+            f"{campaign.num_recipes}: it may grow, not shrink; say count {known.num_recipes} or more, go on with "
+            "latpred campaign resume, or give another --out"
+        )
+    else:
+        journal.set_campaign(campaign)  # what is there is its beginning
 
 
 def _finish(journal: Journal, campaign: Campaign, path: Path, notes: list[str]) -> Summary:
@@ -162,6 +192,12 @@ def _finish(journal: Journal, campaign: Campaign, path: Path, notes: list[str]) 
             f"{counts['unsteady']} of {counts['items']} items were measured while the machine was not steady, "
             f"{health.MAX_ATTEMPTS} times each at most (is_steady is false there)"
         )
+    if counts["retimed_unsteady"]:
+        notes.append(
+            f"{counts['retimed_unsteady']} of {counts['retimed']} second times were taken while the machine was not "
+            f"steady, {health.MAX_ATTEMPTS} times each at most: the noise floor is that of such a machine, and that of "
+            "steady rows stands beside it"
+        )
     recipes = campaign.recipes if isinstance(campaign.recipes, str) else "listed"
     facts = {
         "campaign": campaign.to_dict() | {"recipes": recipes},
@@ -171,10 +207,11 @@ def _finish(journal: Journal, campaign: Campaign, path: Path, notes: list[str]) 
         "counts": counts,
         "latpred": _core.__version__,
     }
-    table.write(path, table.to_frame(journal, campaign), facts)
     kernels_path = path.with_suffix(KERNELS_SUFFIX) if spec.KERNELS in campaign.quantities else None
-    if kernels_path is not None:
-        table.write(kernels_path, table.kernel_frame(journal), facts)
+    with writing("the table of the campaign", path):
+        table.write(path, table.to_frame(journal, campaign), facts)
+        if kernels_path is not None:
+            table.write(kernels_path, table.kernel_frame(journal), facts)
     add_to_record(journal)
     return Summary(
         path=path,

@@ -6,14 +6,13 @@ import dataclasses
 import importlib
 import itertools
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from latpred import _core
 from latpred.campaign import health
-from latpred.datasets.recipe import parse
+from latpred.campaign.fields import checked, shown
 from latpred.datasets.rows import MEASURED_HERE
 from latpred.errors import InvalidArgumentError, MissingDependencyError
 
@@ -76,7 +75,7 @@ class Campaign:
     precisions: tuple[str, ...] = ("fp32",)
     threads: tuple[int, ...] = (1,)
     batches: tuple[int, ...] = (1,)
-    inputs: tuple[str, ...] = ("",)
+    inputs: tuple[str, ...] = ("",)  # for recipes of imported modules that leave sizes open
     quantities: tuple[str, ...] = (LATENCY,)
     protocol: str = "default"  # a row of the profiler's table
     imports: tuple[str, ...] = ()  # modules that every worker imports first: they may add workloads of their own
@@ -87,7 +86,7 @@ class Campaign:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            _check_field(field.name, getattr(self, field.name))
+            object.__setattr__(self, field.name, checked(field.name, getattr(self, field.name)))
         if isinstance(self.recipes, str):
             if self.recipes not in GENERATORS:
                 raise InvalidArgumentError(
@@ -95,10 +94,8 @@ class Campaign:
                 )
             if self.count is None:
                 raise InvalidArgumentError(f"generator '{self.recipes}' goes on without end: say count, how many")
-        else:
-            _check_recipes(self.recipes)
-            if self.count is not None and self.count > len(self.recipes):
-                raise InvalidArgumentError(f"count is {self.count}, and {len(self.recipes)} recipes are listed")
+        elif self.count is not None and self.count > len(self.recipes):
+            raise InvalidArgumentError(f"count is {self.count}, and {len(self.recipes)} recipes are listed")
         for quantity in self.quantities:
             if quantity not in QUANTITIES:
                 raise InvalidArgumentError(_core.unknown_name_message("quantity", quantity, list(QUANTITIES)))
@@ -145,6 +142,8 @@ class Campaign:
             "protocol": self.protocol,
             "quantities": list(self.quantities),
             "imports": list(self.imports),
+            "runtimes": list(self.runtimes),
+            "precisions": list(self.precisions),
         }
 
     def differences(self, other: Campaign) -> list[str]:
@@ -156,71 +155,8 @@ class Campaign:
                 common = min(len(here), len(there))
                 here, there = here[:common], there[:common]
             if here != there and field.name != "count":
-                found.append(f"{field.name} is {_shown(here)}, was {_shown(there)}")
+                found.append(f"{field.name} is {shown(here)}, was {shown(there)}")
         return found
-
-
-def _shown(value: Any) -> str:
-    text = ", ".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-# What a field may hold: (type of the value or of its parts, is it a list, smallest).
-_FIELDS: dict[str, tuple[tuple[type, ...], bool, int | None]] = {
-    "count": ((int, type(None)), False, 1),
-    "seed": ((int,), False, 0),
-    "name": ((str,), False, None),
-    "device": ((str,), False, None),
-    "runtimes": ((str,), True, None),
-    "precisions": ((str,), True, None),
-    "threads": ((int,), True, 1),
-    "batches": ((int,), True, 1),
-    "inputs": ((str,), True, None),
-    "quantities": ((str,), True, None),
-    "protocol": ((str,), False, None),
-    "imports": ((str,), True, None),
-    "item_timeout_s": ((int, float), False, 0),
-    "health_threshold": ((int, float), False, 0),
-    "source": ((str,), False, None),
-    "licence": ((str,), False, None),
-}
-
-
-def _check_field(name: str, value: Any) -> None:
-    if name == "recipes":
-        return
-    kinds, is_list, smallest = _FIELDS[name]
-    parts: tuple[Any, ...] = value if is_list else (value,)
-    if is_list and not isinstance(value, tuple):
-        raise InvalidArgumentError(f"{name} must be a list, got {value!r}")
-    if is_list and not value and name != "imports":
-        raise InvalidArgumentError(f"{name} is empty; expected at least one")
-    for part in parts:
-        if not isinstance(part, kinds) or isinstance(part, bool):
-            expected = " or ".join("nothing" if kind is type(None) else kind.__name__ for kind in kinds)
-            raise InvalidArgumentError(f"{name} must be {expected}, got {part!r}")
-        if isinstance(part, float) and not math.isfinite(part):  # TOML and Python's JSON have nan and inf
-            raise InvalidArgumentError(f"{name} must be a finite number, got {part!r}")
-        if smallest is not None and isinstance(part, (int, float)) and part < smallest:
-            raise InvalidArgumentError(f"{name} must be at least {smallest:g}, got {part!r}")
-    if is_list and len(set(parts)) != len(parts):
-        raise InvalidArgumentError(f"{name} names something twice: {_shown(value)}")
-
-
-def _check_recipes(recipes: Iterable[str]) -> None:
-    """Readable, and each once: an item that stands twice would be one row."""
-    first: dict[str, int] = {}
-    if not isinstance(recipes, tuple) or not recipes:
-        raise InvalidArgumentError(
-            f"recipes must be the name of a generator or a list with at least one recipe, got {type(recipes).__name__}"
-        )
-    for number, recipe in enumerate(recipes, 1):
-        if not isinstance(recipe, str):
-            raise InvalidArgumentError(f"recipe {number} must be text, got {recipe!r}")
-        parse(recipe)
-        if recipe in first:
-            raise InvalidArgumentError(f"recipe {number}, '{recipe}', is recipe {first[recipe]} once more")
-        first[recipe] = number
 
 
 def from_dict(value: Any, where: str = "campaign") -> Campaign:
@@ -233,9 +169,8 @@ def from_dict(value: Any, where: str = "campaign") -> Campaign:
             raise InvalidArgumentError(f"{where}: {_core.unknown_name_message('field', str(name), names)}")
     if "recipes" not in value:
         raise InvalidArgumentError(f"{where}: recipes is missing: the name of a generator, or a list of recipes")
-    fields: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}
     try:
-        return Campaign(**fields)
+        return Campaign(**value)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"{where}: {error}") from error
 
@@ -290,7 +225,10 @@ def read_recipes(words: str, folder: Path | None = None) -> str | list[str]:
 
 
 def _text_of(path: Path) -> str:
+    """Without the mark that some editors write first."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InvalidArgumentError(f"'{path}' cannot be read: {error.strerror}", path=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(f"'{path}' is no text in UTF-8: {error}; save it as such", path=str(path)) from error

@@ -14,6 +14,7 @@ from latpred.datasets.recipe import parse
 from latpred.datasets.rows import COLUMNS, KEY_LENGTH, Row
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +93,8 @@ def write(path: Path, table: pd.DataFrame, facts: dict[str, Any]) -> None:
 
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), METADATA_KEY: json.dumps(facts).encode()})
-    part = path.with_name(path.name + ".part")
-    pq.write_table(arrow, part, compression="zstd")
-    part.replace(path)
+    with replacing(path) as unfinished:
+        pq.write_table(arrow, unfinished, compression="zstd")
 
 
 def read_facts(path: Path) -> dict[str, Any]:

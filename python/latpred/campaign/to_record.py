@@ -28,7 +28,7 @@ def add_to_record(journal: Journal) -> None:
             device=devices[row["device_fingerprint"]],
             quantity=row["quantity"],
             value=row["value"],
-            graph_hash=_graph_hash(row["recipe"], row["batch"]),
+            graph_hash="" if row["input"] else _graph_hash(row["recipe"], row["batch"]),  # which is of its own sizes
             device_fingerprint=row["device_fingerprint"],
             runtime=row["runtime"],
             runtime_version=row["runtime_version"],

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from latpred import _core
-from latpred.campaign import spec
+from latpred.campaign import runnable, spec
 from latpred.campaign.health import PROBE_EVERY_S, Prober
 from latpred.campaign.spec import Item
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError, ProfilerError
@@ -41,6 +41,7 @@ class Measurer:
         for module in settings["imports"]:
             importlib.import_module(module)
         child.first_imports[:] = settings["imports"]
+        runnable.check_runtimes(settings["runtimes"], settings["precisions"], settings["device"])
         _core.protocol(settings["protocol"])  # an unknown one is refused before anything is measured
         self._fingerprint, self._facts = machine(settings["device"])
         self._prober = Prober()

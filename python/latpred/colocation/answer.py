@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from latpred.tables import Column, Table, number, number_column, text_column
+from latpred.tables import Column, Table, number, number_column, text_column, yes_or_no
 
 Pair = tuple[float, float]
 
@@ -34,8 +35,17 @@ class CoLocatedMember:
         return None if self.slo_ms is None else self.latency_ms_interval[1] <= self.slo_ms
 
 
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
+def _end_of(interval: str, end: int, row: CoLocatedMember) -> float:
+    pair: Pair = getattr(row, interval)
+    return pair[end]
+
+
+def _how(quantity: str, row: CoLocatedMember) -> str:
+    return row.provenance[quantity]
+
+
+def _coverage(row: CoLocatedMember) -> list[str]:
+    return list(row.coverage)
 
 
 COLUMNS: list[Column[CoLocatedMember]] = [
@@ -44,18 +54,18 @@ COLUMNS: list[Column[CoLocatedMember]] = [
     text_column("partition"),
     number_column("alone_ms", "alone ms"),
     number_column("slow_down", "slow-down"),
-    Column("slow_down_low", lambda row: row.slow_down_interval[0], text=number, is_shown=False),
-    Column("slow_down_high", lambda row: row.slow_down_interval[1], text=number, is_shown=False),
+    Column("slow_down_low", partial(_end_of, "slow_down_interval", 0), text=number, is_shown=False),
+    Column("slow_down_high", partial(_end_of, "slow_down_interval", 1), text=number, is_shown=False),
     number_column("latency_ms", "ms"),
-    Column("latency_ms_low", lambda row: row.latency_ms_interval[0], "low ms", number),
-    Column("latency_ms_high", lambda row: row.latency_ms_interval[1], "high ms", number),
+    Column("latency_ms_low", partial(_end_of, "latency_ms_interval", 0), "low ms", number),
+    Column("latency_ms_high", partial(_end_of, "latency_ms_interval", 1), "high ms", number),
     number_column("slo_ms", "objective ms"),
-    Column("meets_slo", lambda row: row.meets_slo, "meets it", _yes_or_no, is_left=True),
+    number_column("meets_slo", "meets it", yes_or_no, is_left=True),
     number_column("memory_mb", is_shown=False),
-    Column("memory_fits", lambda row: row.memory_fits, is_shown=False),
-    Column("how", lambda row: row.provenance["slow_down"], "how", is_left=True),
-    Column("how_alone", lambda row: row.provenance["alone"], is_shown=False),
-    Column("coverage", lambda row: list(row.coverage), is_shown=False),
+    number_column("memory_fits", text=yes_or_no, is_shown=False),
+    Column("how", partial(_how, "slow_down"), "how", is_left=True),
+    Column("how_alone", partial(_how, "alone"), is_shown=False),
+    Column("coverage", _coverage, is_shown=False),
 ]
 
 

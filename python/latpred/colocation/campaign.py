@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from latpred.campaign import worker
-from latpred.campaign.journal import Journal, Lock, Record, Result
+from latpred.campaign.journal import Journal, Record, Result, lock
 from latpred.campaign.spec import Campaign, Item
 from latpred.colocation import combination, networks, processes
 from latpred.colocation.combination import ONE_CORE, Combination, Member
 from latpred.errors import InvalidArgumentError, LatpredError, ProfilerError
 from latpred.optional import need
 from latpred.step import Step
+from latpred.writing import writing
 
 RUNTIME, PRECISION = "openvino", "fp32"
 QUANTITY = "latency_s"
@@ -59,7 +60,7 @@ def run(
     )
     if not journal_path.exists():
         Journal.create(journal_path, campaign)
-    lock = Lock(journal_path)
+    held = lock(journal_path)
     try:
         with Journal(journal_path) as journal:
             if differences := campaign.differences(journal.campaign()):
@@ -68,7 +69,7 @@ def run(
                 )
             return _Runner(journal, campaign, len(combinations), folder, on_step).work(minutes)
     finally:
-        lock.release()
+        held.release()
 
 
 class _Runner:
@@ -80,7 +81,8 @@ class _Runner:
         self._count = count  # without the repeats
         self._items = [(item, combination.parse(item.recipe)) for item in campaign.items()]
         members = [member for _, found in self._items for member in found.members]
-        self._files = networks.prepare({member for member in members if not member.is_stream}, folder)
+        with writing("the networks' files", folder):
+            self._files = networks.prepare({member for member in members if not member.is_stream}, folder)
         self._fingerprint, facts = worker.machine(worker.CPU)
         others = set(journal.machines()) - {self._fingerprint}
         if others:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from latpred import _core, api
 from latpred._core import Graph
-from latpred.checks import check_text
+from latpred.checks import check_count, check_positive, check_text
 from latpred.colocation import fits
 from latpred.colocation.answer import CoLocatedMember, CoLocation
 from latpred.colocation.fits import CPU, GPU, CoreModel, Fit
@@ -48,7 +48,7 @@ def answer(
     if isinstance(networks, (str, os.PathLike, Graph)) or not isinstance(networks, Sequence) or len(networks) < 2:
         raise InvalidArgumentError("colocate() takes a list of two or more networks")
     count = len(networks)
-    batches = _for_each("batch", batch, count)
+    batches = [None if size is None else check_count("batch", size) for size in _for_each("batch", batch, count)]
     graphs = [_graph(network, size, input, allow_pickle) for network, size in zip(networks, batches, strict=True)]
     partitions = _for_each("partition", partition, count)
     objectives = [_positive("slo_ms", value) for value in _for_each("slo_ms", slo_ms, count)]
@@ -92,19 +92,17 @@ class _Alone:
 
 
 def _for_each(name: str, value: Any, count: int) -> list[Any]:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if len(value) != count:
-            raise InvalidArgumentError(f"{name} has {len(value)} values for {count} networks")
-        return list(value)
-    return [value] * count
+    # An array of numpy without dimensions is iterable by its type alone.
+    if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return [value] * count
+    values = list(value)
+    if len(values) != count:
+        raise InvalidArgumentError(f"{name} has {len(values)} values for {count} networks")
+    return values
 
 
 def _positive(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise InvalidArgumentError(f"{name} must be a number of milliseconds above 0, got {value!r}")
-    return float(value)
+    return None if value is None else check_positive(name, value)
 
 
 def _graph(network: Any, batch: int | None, input: Inputs, allow_pickle: bool) -> Graph:

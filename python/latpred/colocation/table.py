@@ -16,6 +16,7 @@ from latpred.campaign.journal import Journal
 from latpred.colocation import combination, processes
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,9 +84,8 @@ def write(path: Path, measured: Measured) -> None:
 
     table = pa.Table.from_pandas(measured.rows, preserve_index=False)
     table = table.replace_schema_metadata({METADATA_KEY: json.dumps(measured.machine).encode()})
-    part = path.with_name(path.name + ".part")
-    pq.write_table(table, part, compression="zstd")
-    part.replace(path)
+    with replacing(path) as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
 
 
 def read(path: Path) -> Measured:

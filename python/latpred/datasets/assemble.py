@@ -13,6 +13,7 @@ from latpred.datasets.recorded import BUILDERS, EXTRA, is_recorded
 from latpred.errors import LatpredError, MissingDependencyError
 from latpred.optional import need
 from latpred.step import Step
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,10 +77,9 @@ def _write(out: Path, kept: pd.DataFrame, dropped: pd.DataFrame) -> None:
         "reason", "detail", "source", "recipe", "family", "batch", "device", "runtime", "runtime_version", "precision",
         "layout", "value", "id",
     ]  # fmt: skip
-    part = out / f"{ROWS_FILE}.part"
     dropped.sort_values(["reason", "id"])[columns].to_csv(out / DROPPED_FILE, index=False)
-    kept.sort_values("id", ignore_index=True).to_parquet(part, compression="zstd", index=False)
-    part.replace(out / ROWS_FILE)
+    with replacing(out / ROWS_FILE) as unfinished:
+        kept.sort_values("id", ignore_index=True).to_parquet(unfinished, compression="zstd", index=False)
 
 
 def _need_frameworks(recipes: list[str]) -> None:

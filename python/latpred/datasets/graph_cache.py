@@ -13,7 +13,6 @@ import lzma
 import multiprocessing
 import os
 import sqlite3
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -30,6 +29,7 @@ from latpred.datasets.recipe import Recipe, build, parse
 from latpred.datasets.recorded import Recorded, is_recorded, record
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError
 from latpred.folders import cache_folder
+from latpred.writing import replacing
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS networks (
@@ -201,15 +201,13 @@ def build_cache(path: Path, recipes: Iterable[str], workers: int | None = None) 
 def write_archive(path: Path, cache: GraphCache, recipes: Iterable[str]) -> Iterator[str]:
     """Packs the networks of `recipes` into one file, in their order: like ones should stand together. Yields each
     when it is in. Two lines for a network: what is known of it, and its document."""
-    part = path.with_name(path.name + ".part")
-    with lzma.open(part, "wb", filters=_ARCHIVE_FILTERS) as archive:
+    with replacing(path) as unfinished, lzma.open(unfinished, "wb", filters=_ARCHIVE_FILTERS) as archive:
         for recipe in recipes:
             recorded = cache.recorded(recipe)
             archive.write(
                 json.dumps({"recipe": recipe} | recorded.facts()).encode() + b"\n" + recorded.document + b"\n"
             )
             yield recipe
-    part.replace(path)
 
 
 def unpacked(archive: Path) -> Path:
@@ -220,12 +218,9 @@ def unpacked(archive: Path) -> Path:
     if path.is_file():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        part = Path(temporary) / path.name
-        with closing(_opened(part)) as connection:
-            connection.executemany(_INSERT, _networks_of(archive))
-            connection.commit()
-        part.replace(path)  # whole, or not there
+    with replacing(path) as unfinished, closing(_opened(unfinished)) as connection:
+        connection.executemany(_INSERT, _networks_of(archive))
+        connection.commit()
     return path
 
 

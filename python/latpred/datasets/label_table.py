@@ -14,6 +14,7 @@ import numpy.typing as npt
 from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     from latpred._core import Graph
@@ -161,9 +162,10 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
         (name, arrow.list_(getattr(arrow, {"bool": "bool_"}.get(kind, kind))())) for name, kind in _LISTS.items()
     ]
     table = arrow.Table.from_pylist(list(rows), schema=arrow.schema(fields))
-    part = path.with_name(f"{path.name}.part")
-    parquet.write_table(table, part, compression="zstd", compression_level=_ZSTD_LEVEL, row_group_size=1 << 20)
-    part.replace(path)
+    with replacing(path) as unfinished:
+        parquet.write_table(
+            table, unfinished, compression="zstd", compression_level=_ZSTD_LEVEL, row_group_size=1 << 20
+        )
 
 
 def read(path: Path) -> list[NetworkLabels]:

@@ -90,7 +90,10 @@ class MeasuredNets:
     @cached_property
     def parts(self) -> np.ndarray:
         """[G] "train", "validation" or "test"; shares hang on the kinds of nets in the set."""
-        return np.array([part_of(recipe, self.kinds) for recipe in self.recipes])
+        return self._parts_among(self.kinds)
+
+    def _parts_among(self, kinds: frozenset[str]) -> np.ndarray:
+        return np.array([part_of(recipe, kinds) for recipe in self.recipes])
 
     @cached_property
     def digest(self) -> str:
@@ -104,13 +107,13 @@ class MeasuredNets:
         columns = {name: getattr(self, name)[places] for name in _COLUMNS[1:]}
         return MeasuredNets(tuple(self.recipes[place] for place in places), **columns, conditions=self.conditions)
 
-    def part(self, name: str) -> MeasuredNets:
-        """One of PARTS, or "all"."""
+    def part(self, name: str, kinds: frozenset[str] | None = None) -> MeasuredNets:
+        """One of PARTS, or "all". kinds: of the set whose part it is, where that is a larger one than this."""
         if name == "all":
             return self
         if name not in PARTS:
             raise InvalidArgumentError(f"unknown part '{name}'; valid: {', '.join(PARTS)}, all", valid=PARTS)
-        return self.select(self.parts == name)
+        return self.select((self.parts if kinds in (None, self.kinds) else self._parts_among(kinds)) == name)
 
 
 def make(
@@ -212,8 +215,15 @@ def read(path: Path) -> MeasuredNets:
         raise InvalidArgumentError(
             f"'{path}' has format version {about['format_version']}, this build reads {FORMAT_VERSION}", path=str(path)
         )
+    if missing := [name for name in _COLUMNS if name not in table.column_names]:
+        raise InvalidArgumentError(f"'{path}' is damaged: it lacks {', '.join(missing)}; make it again", path=str(path))
+    recipes = table["recipe"].to_pylist()
+    if nameless := sum(not isinstance(recipe, str) for recipe in recipes):
+        raise InvalidArgumentError(
+            f"'{path}' is damaged: {nameless} of its {len(recipes)} nets have no recipe; make it again", path=str(path)
+        )
     columns = {name: table[name].to_numpy().astype(float) for name in _COLUMNS[1:]}
-    return make(table["recipe"].to_pylist(), conditions=Conditions(**about["conditions"]), **columns)
+    return make(recipes, conditions=Conditions(**about["conditions"]), **columns)
 
 
 def from_rows(table: pd.DataFrame, *, only_steady: bool = False) -> MeasuredNets:
@@ -225,7 +235,7 @@ def from_rows(table: pd.DataFrame, *, only_steady: bool = False) -> MeasuredNets
         raise InvalidArgumentError(
             f"the table is neither of measured nets nor of a campaign: it lacks {', '.join(missing)}"
         )
-    is_net = table.recipe.str.partition(":")[0].isin(KINDS) & (table.quantity == LATENCY)
+    is_net = table.recipe.astype(str).str.partition(":")[0].isin(KINDS) & (table.quantity == LATENCY)
     table = table[is_net & table.value.notna() & (table.is_steady | (not only_steady))]
     if not len(table):
         recipes = " or ".join(f"{kind}:..." for kind in KINDS)

@@ -145,8 +145,8 @@ def build_operator(net: GraphBuilder, recipe: Recipe) -> None:
     net.output(rule(net, recipe, recipe.parameters.get("dtype", "float32")))
 
 
-def build(net: GraphBuilder, recipe: Recipe) -> None:
-    """Puts the network of `recipe` into `net`."""
+def builders() -> dict[str, Callable[[GraphBuilder, Recipe], None]]:
+    """What builds each kind of recipe; those that only a framework builds are in recorded.BUILDERS."""
     from latpred.datasets import (
         accel_nasbench,
         cnn,
@@ -162,7 +162,7 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         transformer,
     )
 
-    kinds = {
+    return {
         "op": build_operator,
         "anb": accel_nasbench.build,
         "nb201": nasbench201.build,
@@ -178,6 +178,11 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
         "llm": language_model.build,
         "sd": stable_diffusion.build,
     }
+
+
+def build(net: GraphBuilder, recipe: Recipe) -> None:
+    """Puts the network of `recipe` into `net`."""
+    kinds = builders()
     rule = kinds.get(recipe.kind)
     if rule is None:
         raise InvalidArgumentError(f"recipe '{recipe}': unknown kind '{recipe.kind}'; valid: {', '.join(kinds)}")

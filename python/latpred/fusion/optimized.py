@@ -22,7 +22,7 @@ from latpred.fusion.bounds import Bounds
 from latpred.fusion.inputs import device_columns
 from latpred.graph import name as graph_name
 from latpred.tables import Column, Table, html_table, number, scaled
-from latpred.writing import writing
+from latpred.writing import replacing, writing
 
 if TYPE_CHECKING:
     import pandas
@@ -168,8 +168,8 @@ class OptimizedGraph:
                 valid=list(writers),
             )
         text = writers[path.suffix]()
-        with writing(f"the optimized graph of '{graph_name(self.graph)}'", path):
-            path.write_text(text, encoding="utf-8")
+        with writing(f"the optimized graph of '{graph_name(self.graph)}'", path), replacing(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
     def diff(self, other: OptimizedGraph) -> Difference:
         """What another runtime, device or network makes otherwise, kernel by kernel."""

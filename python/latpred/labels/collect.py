@@ -13,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from latpred._core import host_facts
+from latpred.checks import check_count, check_positive
 from latpred.datasets import label_table
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.labels import neighbour
 from latpred.labels.networks import Listed, Networks
 from latpred.labels.runtimes import LABELLERS, check_precision, label
+from latpred.lock import Lock
 from latpred.step import Step
+from latpred.writing import writing
 
 _LICENCE = "Apache-2.0"
 _JOURNAL = ".journal"
@@ -34,6 +37,7 @@ CREATE TABLE IF NOT EXISTS items (
 );
 """
 _STARTED = "started"
+_INSERT = "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Plan:
     neighbour: int = 0  # percentage of its time in which a process on another core reads memory
     passes: int = 1  # over the whole list; the least time of each kernel stays
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "batches", tuple(check_count("batches", batch) for batch in self.batches))
+        for name, least in (("runs", 0), ("neighbour", 0), ("passes", 1)):
+            object.__setattr__(self, name, check_count(name, getattr(self, name), least))
+
 
 def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None = None) -> Iterator[Step]:
     """Labels what the journal beside `out` lacks and writes the table, at the end and where time runs out.
@@ -59,9 +68,9 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
             f"of {plan.passes} passes the least times stay, those without the neighbour: leave passes out beside one"
         )
     check_precision(plan.runtime, plan.precision)
+    deadline = None if minutes is None else time.monotonic() + 60 * check_positive("minutes", minutes)
     fingerprint = host_facts().fingerprint
-    connection = _open(out, plan, fingerprint)
-    try:
+    with _opened(out, plan, fingerprint) as connection:
         items = [
             (network.recipe, network.family, batch)
             for network in plan.networks
@@ -74,7 +83,6 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
         }
         due = [item for number in range(plan.passes) for item in items if had.get((item[0], item[2]), 0) <= number]
         done, of = len(items) * plan.passes - len(due), len(items) * plan.passes
-        deadline = None if minutes is None else time.monotonic() + 60 * minutes
         yield Step("labelling", done, of, "")
         with neighbour.beside(plan.neighbour):
             for recipe, family, batch in due:
@@ -83,9 +91,6 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
                 _one(connection, plan, networks, (recipe, family, batch), fingerprint)
                 done += 1
                 yield Step("labelling", done, of, f"{recipe}, batch {batch}")
-    finally:
-        write_table(connection, out)
-        connection.close()
 
 
 def journal_of(out: Path) -> Path:
@@ -116,22 +121,38 @@ def write_table(connection: sqlite3.Connection, out: Path) -> None:
     label_table.write(out, (json.loads(zlib.decompress(row)) for (row,) in rows))
 
 
-def _open(out: Path, plan: Plan, fingerprint: str) -> sqlite3.Connection:
+@contextlib.contextmanager
+def _opened(out: Path, plan: Plan, fingerprint: str) -> Iterator[sqlite3.Connection]:
+    """The journal beside `out`, which no other process labels into meanwhile; at the end the table is written."""
     journal = journal_of(out)
+    held = f"'{out}' is written by another latpred label now; wait for it, or choose another --out"
+    with _written(journal):
+        lock = Lock(journal, held)
     try:
-        connection = sqlite3.connect(journal)
-        try:
-            _begin(connection, journal, plan, fingerprint)
-        except BaseException:
-            connection.close()
-            raise
-    except sqlite3.Error as error:
+        with _written(journal):
+            connection = sqlite3.connect(journal)
+        with contextlib.closing(connection):
+            with _written(journal):
+                _begin(connection, journal, plan, fingerprint)
+            try:
+                yield connection
+            finally:
+                with writing("the table of labels", out):
+                    write_table(connection, out)
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _written(journal: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
         raise InvalidArgumentError(
             f"journal '{journal}' cannot be written: {error}; expected the one that latpred label --recipes began for "
             "this --out, or a folder that takes a new one: move a damaged one away, or choose another --out",
             path=str(journal),
         ) from error
-    return connection
 
 
 def _begin(connection: sqlite3.Connection, journal: Path, plan: Plan, fingerprint: str) -> None:
@@ -157,13 +178,31 @@ def _one(
     connection: sqlite3.Connection, plan: Plan, networks: Networks, item: tuple[str, str, int], fingerprint: str
 ) -> None:
     recipe, family, batch = item
-    query = "SELECT row, passes FROM items WHERE recipe = ? AND batch = ?"
-    packed, passes = connection.execute(query, (recipe, batch)).fetchone() or (None, 0)
-    insert = "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?)"
-    connection.execute(insert, (recipe, batch, family, packed, _STARTED, None, passes))
+    query = "SELECT recipe, batch, family, row, error, seconds, passes FROM items WHERE recipe = ? AND batch = ?"
+    before = connection.execute(query, (recipe, batch)).fetchone()
+    _, _, _, packed, _, _, passes = before or (recipe, batch, family, None, None, None, 0)
+    try:
+        connection.execute(_INSERT, (recipe, batch, family, packed, _STARTED, None, passes))
+        connection.commit()
+        start = time.monotonic()
+        packed, error = _labelled(plan, networks, item, fingerprint, packed)
+        connection.execute(_INSERT, (recipe, batch, family, packed, error, time.monotonic() - start, passes + 1))
+    except (KeyboardInterrupt, SystemExit):
+        # Somebody wants to stop, which is no fault of the network: it is due again.
+        connection.rollback()
+        connection.execute("DELETE FROM items WHERE recipe = ? AND batch = ?", (recipe, batch))
+        connection.executemany(_INSERT, [before] if before else [])
+        connection.commit()
+        raise
     connection.commit()
-    start = time.monotonic()
-    error = None
+    gc.collect()
+
+
+def _labelled(
+    plan: Plan, networks: Networks, item: tuple[str, str, int], fingerprint: str, packed: bytes | None
+) -> tuple[bytes | None, str | None]:
+    """The row, with the least times of what was there before, and why there is no new one."""
+    recipe, family, batch = item
     try:
         # What fuses modules builds them from the recipe; the others run the recorded graph.
         source = recipe if LABELLERS[plan.runtime].of_module is not None else networks.graph(recipe, batch)
@@ -186,12 +225,9 @@ def _one(
         )
         if packed is not None:
             row = label_table.with_least_times(json.loads(zlib.decompress(packed)), row)
-        packed = zlib.compress(json.dumps(row).encode())
+        return zlib.compress(json.dumps(row).encode()), None
     except LatpredError as caught:
-        error = str(caught)
+        return packed, str(caught)
     except (RuntimeError, ValueError, KeyError, IndexError, MemoryError) as caught:
         # A runtime or a rule that trips over one network of hundreds: the others are labelled all the same.
-        error = f"{type(caught).__name__}: {caught}"
-    connection.execute(insert, (recipe, batch, family, packed, error, time.monotonic() - start, passes + 1))
-    connection.commit()
-    gc.collect()
+        return packed, f"{type(caught).__name__}: {caught}"

@@ -109,7 +109,7 @@ def read_list(path: Path) -> list[Listed]:
     if not path.is_file():
         raise InvalidArgumentError(f"there is no list of recipes '{path}'", path=str(path))
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if not line.strip() or line.startswith(_COMMENT):
             continue
         words = _LINE.fullmatch(line.strip())

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from latpred.api import load
+from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError
 from latpred.labels.inductor import PRECISIONS, label_module
 from latpred.labels.labelled import Labels, from_kernel_times
 from latpred.labels.neighbour import beside
+from latpred.loading import refuse_with_graph
 from latpred.workloads import RUNTIMES, child, itt, onnx_files, standard_onnx
 from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
-from latpred.workloads.sources import onnx_path
+from latpred.workloads.sources import onnx_path, recipe_of
 from latpred.workloads.workload import Setting, check_choice
 
 
@@ -56,12 +58,14 @@ def label(
 
     "inductor" takes a recipe that PyTorch builds or a live module.
 
+    input: sizes of one item where a file or module leaves them open.
     runs: timed calls; 0: kernels without times. One thread.
     neighbour: the percentage of its time in which a process on another core reads memory meanwhile.
     is_alone: whatever else runs is a disturbance, and of OpenVINO's kernels the least median of several rounds counts;
     otherwise, as beside a neighbour, it is part of what is measured, and all runs are one round.
     """
     check_precision(runtime, precision)
+    runs, neighbour = check_count("runs", runs, least=0), check_count("neighbour", neighbour, least=0)
     with beside(neighbour):
         setting = Setting(source, batch=batch, input=input, precision=precision)
         return _label(source, setting, runtime, runs, is_alone and not neighbour)
@@ -85,7 +89,11 @@ def _label(source: Any, setting: Setting, runtime: str, runs: int, is_alone: boo
         if onnx_path_or_none(source) is None:
             from latpred.datasets.graph_cache import graph_of  # the command line reads the table above all else
 
-            graph = source if hasattr(source, "nodes") else graph_of(source, setting.batch)
+            if hasattr(source, "nodes"):
+                refuse_with_graph(input=setting.input)
+                graph = source
+            else:
+                graph = graph_of(recipe_of(source, setting.input), setting.batch)
             model = standard_onnx.model_of(graph)
             setting = dataclasses.replace(setting, batch=graph.batch, input=None)
         file = onnx_files.prepare(setting, Path(folder), model)

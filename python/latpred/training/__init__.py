@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from latpred.checks import check_count, check_path
+from latpred.checks import check_count, check_path, check_text
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -45,13 +45,15 @@ def train(
     from latpred.training import loop, search
     from latpred.training.learner import trainable_row
 
-    row = trainable_row(predictor)
+    row = trainable_row(check_text("predictor", predictor))
     if run_on not in _RUN_ON:
         raise InvalidArgumentError(f"run_on is {run_on!r}; training runs on {', '.join(_RUN_ON)}", valid=_RUN_ON)
     count = row.epochs if epochs is None else check_count("epochs", epochs)
     seed = check_count("seed", seed, least=0)
     run = search.run if row.search else loop.run
     path = check_path("out", out, _CHECKPOINT)
+    if path.is_dir():
+        raise InvalidArgumentError(f"out is a folder, '{path}'; name a file in it", path=str(path))
     return run(row, _opened(dataset), path, count, seed, resume=resume, is_shown=progress)
 
 
@@ -59,7 +61,8 @@ def evaluate(predictor: str | os.PathLike[str] | Trained, *, dataset: Dataset, p
     """How far a trained predictor's answers are from measured nets, by the size of their weights.
 
     predictor: what train() returned, or a checkpoint.
-    dataset: as for train(). part: "test" (nets that no training sees), "train", "validation" or "all".
+    dataset: as for train(). part: "test" (nets that its training did not see, whatever kinds of nets this data set
+        has), "train", "validation" or "all".
     """
     from latpred.training.evaluation import evaluation
     from latpred.training.trained import Trained, load
@@ -69,7 +72,7 @@ def evaluate(predictor: str | os.PathLike[str] | Trained, *, dataset: Dataset, p
         if isinstance(predictor, Trained)
         else load(check_path("predictor", predictor, f"{_CHECKPOINT} or what train() returned"))
     )
-    return evaluation(answering, _opened(dataset).part(part), part)
+    return evaluation(answering, _opened(dataset), part)
 
 
 def _opened(dataset: Dataset) -> MeasuredNets:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latpred.datasets.measured_nets import MeasuredNets
+from latpred.datasets.nets import words_of
 from latpred.errors import InvalidArgumentError
 from latpred.prediction_tables import MILLISECONDS_PER_S
 from latpred.tables import Column, Table, number, number_column, text_column
@@ -16,12 +17,19 @@ from latpred.training.trained import Trained
 
 
 def _percent(name: str, heading: str) -> Column[Any]:
-    return number_column(name, heading, lambda value: f"{value:.1f} %")
+    return number_column(name, heading, _percent_text)
+
+
+def _percent_text(percent: float) -> str:
+    return f"{percent:.1f} %"
 
 
 def _milliseconds(name: str, heading: str) -> Column[Any]:
-    text: Callable[[float], str] = lambda value: number(value * MILLISECONDS_PER_S)  # noqa: E731
-    return number_column(name, heading, text)
+    return number_column(name, heading, _milliseconds_text)
+
+
+def _milliseconds_text(seconds: float) -> str:
+    return number(seconds * MILLISECONDS_PER_S)
 
 
 ERROR_COLUMNS: Sequence[Column[NetErrors]] = (
@@ -54,7 +62,7 @@ class Evaluation(Table[NetErrors]):
         self.part = part
         self.noise_floor = Table(floor, ERROR_COLUMNS, "The same nets timed a second time", what="band")
         self.share_inside = inside  # of the nets within their 80 % interval
-        self.notes = list(notes)  # how these nets were measured otherwise than those of the training
+        self.notes = list(notes)  # where these nets differ from those of the training
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only, ready for JSON."""
@@ -78,8 +86,10 @@ class Evaluation(Table[NetErrors]):
         return "\n".join(lines)
 
 
-def evaluation(predictor: Trained, measured: MeasuredNets, part: str) -> Evaluation:
-    """Of the nets as they are."""
+def evaluation(predictor: Trained, dataset: MeasuredNets, part: str) -> Evaluation:
+    """Of those nets of a data set that are in this part of the set that the predictor was trained on."""
+    predictor.check_kinds(dataset.kinds)
+    measured = dataset.part(part, predictor.kinds)
     if not len(measured):
         raise InvalidArgumentError(f"the data set has no nets in its part '{part}'")
     predicted_s = predictor.predict_nets(measured.nets)
@@ -87,4 +97,9 @@ def evaluation(predictor: Trained, measured: MeasuredNets, part: str) -> Evaluat
     inside = np.abs(np.log(measured.latency_s / predicted_s)) <= np.log(factors)
     rows = by_band(predicted_s, measured.latency_s, measured.nets.weight_bytes())
     notes = [f"measured otherwise: {text}" for text in predictor.conditions.differences(measured.conditions)]
+    if dataset.kinds != predictor.kinds and part != "all":
+        notes.append(
+            f"part '{part}' is that of a set of {words_of(predictor.kinds)}, which the predictor was trained on; of "
+            f"{words_of(dataset.kinds)} alone other nets are in it"
+        )
     return Evaluation(predictor.name, part, rows, noise_floor(measured), float(inside.mean()), notes)

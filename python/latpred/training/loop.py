@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from latpred import checkpoint_file
 from latpred.datasets.measured_nets import MeasuredNets
 from latpred.datasets.nets import PARTS, words_of
 from latpred.errors import CheckpointError, InvalidArgumentError
+from latpred.lock import Lock
 from latpred.training import trained as trained_file
 from latpred.training.learner import Arrays, Learner, Parameters, TrainableRow, names_taking
 from latpred.training.net_errors import by_band, noise_floor
 from latpred.training.progress import Show, progress
 from latpred.training.trained import Trained
+from latpred.writing import writing
 
 UNFINISHED = ".training"  # at the end of the name of a file that training goes on from
 LEAST_TRAINING_NETS = 30
@@ -72,16 +75,33 @@ def run(
         return trained_file.load(out)
     learner = row.make(seed, parameters)
     unfinished = out.with_name(out.name + UNFINISHED)
-    state = _resumed(unfinished, learner, asked) if resume and unfinished.is_file() else _Progress()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with progress(row.name, epochs, state.epochs_done, is_shown) as show:
-        shows = [show, *([after_epoch] if after_epoch else [])]
-        _epochs(row, learner, part, state, epochs, unfinished, asked, shows)
-    learner.load_arrays(state.best)
-    manifest = asked | _findings(row, learner, part, state, measured)
-    checkpoint_file.write(out, manifest, state.best)
-    unfinished.unlink(missing_ok=True)
+    with writing_alone(out):
+        state = _resumed(unfinished, learner, asked) if resume and unfinished.is_file() else _Progress()
+        with progress(row.name, epochs, state.epochs_done, is_shown) as show:
+            shows = [show, *([after_epoch] if after_epoch else [])]
+            _epochs(row, learner, part, state, epochs, unfinished, asked, shows)
+        learner.load_arrays(state.best)
+        manifest = asked | _findings(row, learner, part, state, measured)
+        checkpoint_file.write(out, manifest, state.best)
+        unfinished.unlink(missing_ok=True)
     return trained_file.load(out)
+
+
+@contextlib.contextmanager
+def writing_alone(out: Path) -> Iterator[None]:
+    """Around a training: its folder is there, and no other process trains to `out` meanwhile. What cannot be written
+    is told before the first epoch."""
+    with writing("the checkpoint", out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock = Lock(
+            out,
+            f"'{out}' is being trained by another process now; wait for it and give the same command again, or give "
+            "another out=",
+        )
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def what_is_asked(row: TrainableRow, parameters: Parameters, seed: int, measured: MeasuredNets) -> dict[str, Any]:

@@ -37,20 +37,21 @@ def run(
         loop.check_same(out, manifest | {"hyper_parameters": _others(search, manifest["hyper_parameters"])}, asked)
         return trained_file.load(out)
     folder = out.with_name(out.name + loop.UNFINISHED)
-    if not resume:
-        shutil.rmtree(folder, ignore_errors=True)
-    found = _train_all(row, search, measured, folder, epochs, seed, is_shown)
-    errors = {value: _best_error(one) for value, one in found.items()}
-    chosen = min(errors, key=lambda value: errors[value])
-    manifest, arrays = checkpoint_file.read(folder / _file_name(search, chosen))
-    curve = [
-        {"value": value, "validation_error": errors[value], "epochs_done": found[value].manifest["epochs_done"]}
-        for value in search.values
-    ]
-    checkpoint_file.write(
-        out, manifest | {"search": asked["search"], "searched": {"chosen": chosen, "curve": curve}}, arrays
-    )
-    shutil.rmtree(folder)
+    with loop.writing_alone(out):
+        if not resume:
+            shutil.rmtree(folder, ignore_errors=True)
+        found = _train_all(row, search, measured, folder, epochs, seed, is_shown)
+        errors = {value: _best_error(one) for value, one in found.items()}
+        chosen = min(errors, key=lambda value: errors[value])
+        manifest, arrays = checkpoint_file.read(folder / _file_name(search, chosen))
+        curve = [
+            {"value": value, "validation_error": errors[value], "epochs_done": found[value].manifest["epochs_done"]}
+            for value in search.values
+        ]
+        checkpoint_file.write(
+            out, manifest | {"search": asked["search"], "searched": {"chosen": chosen, "curve": curve}}, arrays
+        )
+        shutil.rmtree(folder)
     return trained_file.load(out)
 
 

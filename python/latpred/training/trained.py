@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,13 +74,17 @@ class Trained:
         """Of the nets that it was trained on: nets.KINDS. Checkpoints that do not say it are of feed-forward nets."""
         return frozenset(self.manifest["trained_on"].get("kinds", ["fnn"]))
 
-    def predict_nets(self, nets: Nets) -> np.ndarray:
-        """[G] seconds; none below the fastest net of the training, where a straight line would go below zero."""
-        if other := set(nets.kinds) - self.kinds:
+    def check_kinds(self, kinds: Iterable[str]) -> None:
+        """Refuses nets of a kind that it was not trained on."""
+        if other := set(kinds) - self.kinds:
             raise InvalidArgumentError(
                 f"predictor '{self.name}' was trained on {words_of(self.kinds)}, {words_of(other)} are asked for: "
                 "another predictor answers for them (leave predictor= out)"
             )
+
+    def predict_nets(self, nets: Nets) -> np.ndarray:
+        """[G] seconds; none below the fastest net of the training, where a straight line would go below zero."""
+        self.check_kinds(nets.kinds)
         most = self.manifest["max_nodes"]
         if most is not None and nets.lengths.max(initial=0) > most:
             raise InvalidArgumentError(

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
+from latpred.checks import check_text
 from latpred.workloads.workload import (
     CPU,
     DEFAULT_PRECISION,
@@ -82,16 +83,21 @@ def open_workload(
 ) -> Workload:
     """`source`, a recipe ("fnn:16-128-1"), the path of an ONNX file or a torch.nn.Module, ready to run.
 
-    input: sizes of one item where the source leaves them open, as latpred.predict takes them.
+    input: sizes of one item where a file or module leaves them open, as latpred.predict takes them.
     """
-    check_choice("runtime", runtime, list(RUNTIMES))
-    row = RUNTIMES[runtime]
-    check_choice(f"device for runtime '{runtime}'", device.partition(":")[0], list(row.devices))
-    check_choice(f"precision for runtime '{runtime}'", precision, list(row.precisions))
+    check_runtime(runtime, device, precision)
     setting = Setting(source, device, batch, input, precision, threads)
-    module, _, name = row.opens.partition(":")
+    module, _, name = RUNTIMES[runtime].opens.partition(":")
     opened: Workload = getattr(importlib.import_module(module), name)(setting)
     return opened
+
+
+def check_runtime(runtime: Any, device: Any, precision: Any) -> None:
+    """Refuses a runtime that is not in the table, and what it does not run on or in."""
+    check_choice("runtime", runtime, list(RUNTIMES))
+    row = RUNTIMES[runtime]
+    check_choice(f"device for runtime '{runtime}'", check_text("device", device).partition(":")[0], list(row.devices))
+    check_choice(f"precision for runtime '{runtime}'", precision, list(row.precisions))
 
 
 __all__ = [
@@ -102,5 +108,6 @@ __all__ = [
     "NodeOfKernel",
     "RuntimeRow",
     "Workload",
+    "check_runtime",
     "open_workload",
 ]

@@ -89,7 +89,7 @@ class ModuleWorkload(Workload):
     def source_graph(self) -> Graph:
         """Of a recipe that latpred builds itself, what it builds: a traced module has other nodes, and another hash."""
         source = self.setting.source
-        if not sources.is_module(source) and self.setting.input is None:
+        if not sources.is_module(source):
             with contextlib.suppress(InvalidArgumentError):  # a kind that MODULES alone builds
                 net = _core.GraphBuilder()
                 recipe.build(net, sources.recipe_of(source))

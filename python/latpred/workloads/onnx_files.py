@@ -56,7 +56,7 @@ def prepare(setting: Setting, folder: Path, model: Any = None) -> PreparedFile:
         return _write(onnx, model, setting, folder)
     given = onnx_path(setting.source)
     if given is None:
-        return _write_graph(onnx, graph_of(recipe_of(setting.source), setting.batch), setting, folder)
+        return _write_graph(onnx, graph_of(recipe_of(setting.source, setting.input), setting.batch), setting, folder)
     try:
         model = onnx.load(given)
     except Exception as error:

@@ -23,9 +23,9 @@ def shared_meter() -> Any:
     return predictors_module().PlainNetMeter()
 
 
-def sizes_of(source: Any) -> tuple[list[int], int]:
+def sizes_of(source: Any, input: Any = None) -> tuple[list[int], int]:
     """Widths, and the size of the images (0: dense layers)."""
-    net = recipe_of(source)
+    net = recipe_of(source, input)
     if net.kind == fnn.KIND:
         return list(fnn.widths_of(net)), 0
     if net.kind == cnn.KIND:
@@ -66,9 +66,7 @@ class PlainNetWorkload(Workload):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        if setting.input not in (None, ""):
-            raise InvalidArgumentError(f"recipe '{setting.source}' says all sizes; leave input= out")
-        sizes_of(setting.source)
+        sizes_of(setting.source, setting.input)
 
     @property
     def versions(self) -> list[tuple[str, str]]:

@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from latpred.datasets import cnn, fnn
-from latpred.datasets.recipe import Recipe, parse
+from latpred.datasets import cnn, fnn, recorded
+from latpred.datasets.recipe import Recipe, builders, parse
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 from latpred.workloads.workload import Setting
@@ -34,8 +34,11 @@ def onnx_path(source: Any) -> Path | None:
     return path
 
 
-def recipe_of(source: Any) -> Recipe:
-    """The recipe that the source is. Runtimes that run files have looked for an ONNX file before."""
+def recipe_of(source: Any, input: Any = None) -> Recipe:
+    """The recipe that the source is. Runtimes that run files have looked for an ONNX file before.
+
+    input: what the caller said of sizes, all of which stand in a recipe.
+    """
     if isinstance(source, (str, os.PathLike)):
         _refuse_file(os.fspath(source))
     if not isinstance(source, (str, Recipe)):
@@ -43,7 +46,19 @@ def recipe_of(source: Any) -> Recipe:
             f"a workload is opened from a recipe ('fnn:16-128-1'), the path of an ONNX file or a torch.nn.Module; got "
             f"{type(source).__name__}"
         )
+    if input is not None:
+        refuse_sizes(source, "input=")
     return parse(source) if isinstance(source, str) else source
+
+
+def refuse_sizes(recipe: str | Recipe, said_by: str) -> NoReturn:
+    """A recipe is one network: at other sizes it would be stored, and found again, as what it is not."""
+    raise InvalidArgumentError(f"recipe '{recipe}' says all sizes; leave {said_by} out")
+
+
+def kinds() -> list[str]:
+    """Of recipes that some runtime of latpred's own runs."""
+    return list(dict.fromkeys([*builders(), *recorded.BUILDERS, *MODULES]))
 
 
 def _refuse_file(source: str) -> None:
@@ -69,7 +84,7 @@ def module_of(setting: Setting) -> tuple[Any, Any]:
     """A torch.nn.Module and its input=."""
     if is_module(setting.source):
         return setting.source, setting.input
-    recipe = recipe_of(setting.source)
+    recipe = recipe_of(setting.source, setting.input)
     make = MODULES.get(recipe.kind)
     if make is None:
         raise InvalidArgumentError(
@@ -77,8 +92,7 @@ def module_of(setting: Setting) -> tuple[Any, Any]:
             "a module itself",
             valid=list(MODULES),
         )
-    module, sizes = make(recipe)
-    return module, sizes if setting.input is None else setting.input
+    return make(recipe)
 
 
 def _dense(recipe: Recipe) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
-from latpred.checks import check_count
+from latpred.checks import check_count, check_text
 from latpred.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def pinned(setting: Setting) -> Iterator[None]:
         yield
 
 
-def check_choice(what: str, value: str, valid: list[str]) -> None:
+def check_choice(what: str, value: Any, valid: list[str]) -> None:
     """Refuses what is not in the list with the nearest name in it."""
-    if value not in valid:
+    if check_text(what, value) not in valid:
         raise InvalidArgumentError(_core.unknown_name_message(what, value, valid), valid=valid)
