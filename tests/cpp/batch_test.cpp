@@ -89,6 +89,37 @@ TEST(Batch, StepsFirstLeavesTheBatchSecond) {
   EXPECT_EQ(output_at(program, 4), (Shape{200, 1, 4, 8}));
 }
 
+TEST(Batch, AStateOfSeveralLayersHasItSecondToo) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {1, 16});
+  const auto states = net.input("states", {1, 8});  // [2 layers, 1, 8]
+  const auto first =
+      net.apply(OperatorId::slice, {states}, {{"starts", Shape{0}}, {"ends", Shape{1}}, {"axes", Shape{0}}});
+  const auto weights = net.parameter({1, 8, 16});
+  const auto recurrence = net.parameter({1, 8, 8});
+  const auto bias = net.parameter({1, 16});
+  net.output(net.apply(OperatorId::rnn, {x, weights, recurrence, bias, kAbsent, first}));
+  Program program = net.build();
+  program.variables[program.main.inputs[0]].dimensions.front() = {20, ""};
+  program.variables[program.main.inputs[1]].dimensions.front() = {2, ""};
+  EXPECT_EQ(output_at(program, 4), (Shape{20, 1, 4, 8}));
+}
+
+TEST(Batch, DamagedSlicesOfAStateAreRefused) {
+  for (const bool has_input : {false, true}) {
+    ProgramBuilder net;
+    const auto x = net.input("x", {1, 16});
+    const auto part = net.apply(OperatorId::slice, has_input ? std::vector{x} : std::vector<VariableId>{});
+    const auto none = net.apply(OperatorId::rnn, {x, x, x, kAbsent, kAbsent, part});
+    net.output(none);
+    Program program = net.build();
+    for (Statement& statement : program.main.statements) {
+      if (statement.op == OperatorId::slice && has_input) statement.inputs.front() = part;  // of itself
+    }
+    EXPECT_THROW((void)output_at(program, 4), Error);
+  }
+}
+
 TEST(Batch, TheDimensionThatSaysSoIsTheBatch) {
   const auto second_at_8 = [](std::vector<std::string> symbols, std::vector<std::int64_t> asked) {
     ProgramBuilder net;

@@ -1,0 +1,140 @@
+#include "shapes/batch_axis.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <unordered_map>
+
+#include "latpred/text.h"
+
+namespace latpred::shapes {
+namespace {
+
+std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// "batch", "batch_size", "input_batch"; no expression of it.
+bool says_batch(const std::string& symbol) {
+  return lowered(symbol).find("batch") != std::string::npos && symbol.find_first_of("+-*/ (") == std::string::npos;
+}
+
+// What people write for it where it stands first.
+bool may_abbreviate_batch(const std::string& symbol) {
+  const std::string text = lowered(symbol);
+  return text == "b" || text == "n" || text == "bs";
+}
+
+// PyTorch's name of the first open dimension of an input, where none is given.
+bool is_first_open(const Variable& variable, const std::string& symbol) {
+  return symbol == concat(variable.name, "_dynamic_axes_1");
+}
+
+// Inputs that a recurrent layer reads with the steps first, as PyTorch's do unless told otherwise: their batch stands
+// second, as that of the states [layers, batch, size] does, of which it may read a slice.
+std::set<std::string> inputs_with_steps_first(const Program& program) {
+  constexpr std::array<std::size_t, 3> kRead{0, 5, 6};  // of the sequence and the two states
+  std::unordered_map<VariableId, VariableId> sliced;    // from what
+  std::set<std::string> names;
+  for (const Statement& statement : program.main.statements) {
+    const bool is_part = statement.op == OperatorId::slice || statement.op == OperatorId::split;
+    if (is_part && !statement.inputs.empty() && statement.inputs.front() != kAbsent) {
+      for (const VariableId id : statement.outputs) sliced.emplace(id, statement.inputs.front());
+    }
+    const bool is_recurrent =
+        statement.op == OperatorId::lstm || statement.op == OperatorId::gru || statement.op == OperatorId::rnn;
+    if (!is_recurrent || statement.attributes.integer("layout", 0) == 1) continue;
+    for (const std::size_t index : kRead) {
+      if (index >= statement.inputs.size() || statement.inputs[index] == kAbsent) continue;
+      VariableId id = statement.inputs[index];
+      for (std::size_t turn = 0; turn < sliced.size() && sliced.contains(id); ++turn) id = sliced.at(id);  // no cycle
+      names.insert(program.variables[id].name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs)
+    : with_steps_first_(inputs_with_steps_first(program)) {
+  if (find_symbols(inputs)) return;
+  const auto first =
+      std::find_if(inputs.begin(), inputs.end(), [](const Variable& variable) { return !variable.dimensions.empty(); });
+  if (first == inputs.end()) return;
+  const Dimension& leading = first->dimensions[leading_place(*first)];
+  if (leading.size == kUnknownSize) {
+    kind_ = leading.symbol.empty() ? Kind::unnamed : Kind::symbol;
+    if (!leading.symbol.empty()) symbols_.insert(leading.symbol);
+    return;
+  }
+  const bool are_vectors = std::all_of(inputs.begin(), inputs.end(),
+                                       [](const Variable& variable) { return variable.dimensions.size() < 2; });
+  least_rank_ = are_vectors ? 1 : 2;
+  for (const Variable& variable : inputs) {
+    if (variable.dimensions.size() < least_rank_) continue;
+    const std::int64_t size = variable.dimensions[leading_place(variable)].size;
+    if (size <= 0 || (are_vectors && size == 1)) continue;
+    kind_ = Kind::number;
+    size_ = size;
+    return;
+  }
+}
+
+std::int64_t BatchAxis::position(const Variable& variable) const {
+  const auto& dimensions = variable.dimensions;
+  if (dimensions.empty()) return -1;
+  const auto place = static_cast<std::int64_t>(leading_place(variable));
+  const Dimension& leading = dimensions[static_cast<std::size_t>(place)];
+  switch (kind_) {
+    case Kind::none:
+      return -1;
+    case Kind::number:
+      return dimensions.size() >= least_rank_ && leading.size == size_ ? place : -1;
+    case Kind::unnamed:
+      return leading.size == kUnknownSize && leading.symbol.empty() ? place : -1;
+    case Kind::symbol:
+      for (std::size_t i = 0; i < dimensions.size(); ++i) {
+        if (dimensions[i].size == kUnknownSize && symbols_.contains(dimensions[i].symbol))
+          return static_cast<std::int64_t>(i);
+      }
+      return -1;
+  }
+  return -1;
+}
+
+std::size_t BatchAxis::leading_place(const Variable& variable) const {
+  return variable.dimensions.size() == 3 && with_steps_first_.contains(variable.name) ? 1 : 0;
+}
+
+// Names that say so, the clearest first; what stands first in several inputs may have a name in each.
+bool BatchAxis::find_symbols(const std::vector<Variable>& inputs) {
+  using Rule = bool (*)(const Variable&, const std::string&);
+  constexpr std::array<Rule, 3> kRules{
+      [](const Variable&, const std::string& symbol) { return says_batch(symbol); },
+      [](const Variable&, const std::string& symbol) { return may_abbreviate_batch(symbol); },
+      is_first_open,
+  };
+  for (const Rule rule : kRules) {
+    const auto is_named = [&](const Variable& variable, const Dimension& dimension) {
+      return dimension.size == kUnknownSize && rule(variable, dimension.symbol);
+    };
+    for (const Variable& variable : inputs) {
+      if (variable.dimensions.empty()) continue;
+      const Dimension& leading = variable.dimensions[leading_place(variable)];
+      if (is_named(variable, leading)) symbols_.insert(leading.symbol);
+    }
+    for (const Variable& variable : inputs) {
+      const auto found = std::find_if(variable.dimensions.begin(), variable.dimensions.end(),
+                                      [&](const Dimension& dimension) { return is_named(variable, dimension); });
+      if (symbols_.empty() && found != variable.dimensions.end()) symbols_.insert(found->symbol);
+    }
+    if (symbols_.empty()) continue;
+    kind_ = Kind::symbol;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace latpred::shapes
