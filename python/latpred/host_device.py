@@ -6,8 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
-import tempfile
 import threading
 import time
 import warnings
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from latpred import _core
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.folders import data_folder
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     from latpred._core import HostSpeed
@@ -142,10 +141,8 @@ def _write(file: Path, known: Speed) -> None:
     text = json.dumps({"format": _FORMAT, **dataclasses.asdict(known)}, indent=1)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            part = Path(folder) / file.name
-            part.write_text(text + "\n", encoding="utf-8")
-            os.replace(part, file)
+        with replacing(file) as unfinished:
+            unfinished.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         warnings.warn(f"'{file}' cannot be written ({error}): this machine is measured anew each time", stacklevel=2)
 

@@ -11,11 +11,8 @@
 namespace latpred {
 namespace {
 
-using testing::convolution_network;
 using testing::message_of;
-using testing::PreparedNetwork;
-
-Graph small_graph() { return PreparedNetwork(convolution_network({}), 1, device("A100")).graph; }
+using testing::small_graph;
 
 TEST(MemoryFit, OfAPartIsAboutThePartsMemory) {
   PredictRequest request;

@@ -61,6 +61,8 @@ inline Program convolution_network(const ConvolutionSizes& sizes) {
   return net.build();
 }
 
+inline Graph small_graph() { return PreparedNetwork(convolution_network({}), 1, device("A100")).graph; }
+
 // A few convolutions of random kinds with norms, activations, pools and skips, then a linear layer.
 inline Program random_network(unsigned seed) {
   std::mt19937 random(seed);

@@ -19,8 +19,7 @@ namespace {
 using testing::convolution_network;
 using testing::message_of;
 using testing::PreparedNetwork;
-
-Graph small_graph() { return PreparedNetwork(convolution_network({}), 1, device("A100")).graph; }
+using testing::small_graph;
 
 std::string data_directory() { return std::string(LATPRED_GOLDEN_DIR) + "/../../python/latpred/data"; }
 

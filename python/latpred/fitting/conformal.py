@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred.fitting import situation
+from latpred.fitting.checkpoint import OPERATOR_RECIPES
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import COVERAGE, MIN_LEFT_OUT, Term, equal_weights, weighted_quantile
 from latpred.fitting.measurements import HOST_NORM, is_clear_of_floor
@@ -39,7 +40,6 @@ SITUATIONS = {
     "test": "families of the test part",
 }
 SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
-OPERATOR_RECIPES = situation.OPERATOR_RECIPES
 EAGER = "eager"
 # A table shows its host by this many rows that mostly wait for it; elsewhere the fitted effect means nothing.
 MIN_HOST_ROWS = 10

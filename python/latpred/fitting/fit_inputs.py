@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latpred.fitting import checkpoint, host_calls, versions
+from latpred.fitting import host_calls, versions
+from latpred.fitting.checkpoint import OPERATOR_RECIPES
 from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ NETWORK_WEIGHT = 1.0
 OPERATOR_WEIGHT = 0.02
 FAMILY_WEIGHTS = {"anb": 0.5, "nb201": 0.15, "bert": 0.25, "fbnet": 0.15, "ofa": 0.3}
 DEVICE_WEIGHTS = {"P4": 0.3}  # throttles
-OPERATOR_RECIPES = checkpoint.OPERATOR_RECIPES
 # A call shows what its host takes where the roofline of its kernels takes less than this share of it (19 of 20 networks
 # of timm take twice that and more), or the runtime's time for its launches more than that. Elsewhere the host would be
 # fitted to what the kernels leave over.

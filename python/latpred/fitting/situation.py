@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred.fitting import alike_networks, versions
+from latpred.fitting.checkpoint import OPERATOR_RECIPES
 from latpred.fitting.evaluate import COVERAGE, weighted_quantile
 from latpred.fitting.kernel_terms import KINDS, KernelTable
 
@@ -47,7 +48,6 @@ NO_WIDTH = 0.01  # below it a width of a runtime is not told from none
 # A kernel with this share of the roofline stands alone: its errors have nothing to even out with.
 LONE_SHARE = 0.9
 
-OPERATOR_RECIPES = "op:"
 _SMOOTHING = 0.03  # of the quantile loss's kink, in logarithms
 _SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
 _SHRINKAGE = 5e-4
