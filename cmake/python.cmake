@@ -19,7 +19,11 @@ if(LATPRED_PYTHON)
                         INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/include)
 endif()
 
-find_program(LATPRED_GOLD ld.gold)
+# Equal functions, of which templates make many, become one: a linker that is there on most systems can do that, where
+# it finds the compiler's libraries.
+include(CheckLinkerFlag)
+set(latpred_gold -fuse-ld=gold -Wl,--icf=safe)
+check_linker_flag(CXX "${latpred_gold}" LATPRED_HAS_GOLD)
 
 # latpred_module(_core SOURCES module.cpp error.cpp LIBRARIES latpred_predict)
 #
@@ -30,9 +34,8 @@ function(latpred_module name)
   pybind11_add_module(${name} NO_EXTRAS ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE latpred_options ${arg_LIBRARIES})
   target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/module_symbols.map)
-  # Equal functions, of which templates make many, become one: a linker that is there on most systems can do that.
-  if(LATPRED_GOLD)
-    target_link_options(${name} PRIVATE "$<$<CONFIG:Release>:-fuse-ld=gold;-Wl,--icf=safe>")
+  if(LATPRED_HAS_GOLD)
+    target_link_options(${name} PRIVATE "$<$<CONFIG:Release>:${latpred_gold}>")
   endif()
   set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/module_symbols.map)
   install(TARGETS ${name} DESTINATION latpred)
