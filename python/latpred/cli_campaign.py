@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred.cli_output import add_json_option, console, count, minutes, print_pairs
 from latpred.cli_progress import progress
-from latpred.errors import InvalidArgumentError
+from latpred.errors import InvalidArgumentError, ProfilerError
 from latpred.optional import need
 
 if TYPE_CHECKING:
@@ -136,6 +136,11 @@ def _go(options: argparse.Namespace, campaign: Any) -> None:
     print_pairs(terminal, _facts(summary))
     if not summary.is_complete:
         _print_line(terminal, f"go on with: latpred campaign resume {summary.path}")
+    if summary.items and sum(summary.failures.values()) == summary.items:
+        raise ProfilerError(
+            f"campaign '{summary.path}': nothing was measured, each of {summary.items} items failed as said above; "
+            f"mend it, then latpred campaign resume {summary.path} --retry-failed"
+        )
 
 
 def _print_line(terminal: Console, line: str) -> None:

@@ -463,6 +463,22 @@ def test_the_commands(tmp_path, capfd):
     assert "--recipes is missing" in errors
 
 
+def test_a_campaign_in_which_all_fails_ends_with_an_error(tmp_path, capfd):
+    nets, out = tmp_path / "nets.txt", tmp_path / "a.parquet"
+    nets.write_text("raise:x\nraise:y\n")
+    words = [
+        "campaign", "run", "--recipes", str(nets), "--runtimes", "tiny", "--imports", "campaign_workloads",
+        "--protocol", "khan", "--out", str(out),
+    ]  # fmt: skip
+    assert main(words) == 2
+    shown = capfd.readouterr()
+    assert "no such network as x" in shown.out
+    assert "nothing was measured, each of 2 items failed" in shown.err
+    nets.write_text("raise:x\nwork:1000\n")
+    words[-1] = str(tmp_path / "b.parquet")
+    assert main(words) == 0
+
+
 def test_status_of_one_that_runs(tmp_path, capsys):
     slow = dataclasses.replace(TINY, recipes=tuple(f"sleep:{10 + number}" for number in range(20)))
     out = tmp_path / "a.parquet"
