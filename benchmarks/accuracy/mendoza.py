@@ -170,7 +170,7 @@ def part_table(part: Part, data: MeasuredNets, trained: dict[str, Trained], seed
     if DNN in trained:
         text.append(f"{depth_text(trained[DNN])}\n")
     text.append(
-        f"Their V100: {part.paper_gpu}. Of ours there are no GPU rows until `benchmarks/gpu_campaign` has run.\n"
+        f"Their V100: {part.paper_gpu}. No GPU rows of ours: part `small` of `benchmarks/gpu_campaign` has not run.\n"
     )
     return "\n".join(text)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from latpred import _core
+from latpred.datasets import huggingface, timm
+from latpred.datasets.recipe import parse
 from latpred.datasets.rows import Row
 from latpred.errors import LatpredError, ProfilerError
 from latpred.profiling import make_protocol
@@ -21,14 +23,27 @@ from gpu_campaign.settings import Part, Setting, network_of
 if TYPE_CHECKING:
     from latpred._core import Gpu, Measurement
 
+# A module, and what makes its input at a batch.
+Built: TypeAlias = tuple[Any, Callable[[int], torch.Tensor]]
+
 SOURCE = "gpu_campaign"
 LICENCE = "Apache-2.0"
 CPU = "cpu"
 _SEED = 0
-# Clocks of an idle GPU are low: some calls and a fifth of a second bring them up.
-_WARM_UP = {"warm_up": 5, "warm_up_s": 0.2, "min_samples": 10, "max_samples": 200, "timeout_s": 3.0, "label": "wall"}
+# Clocks of an idle GPU are low: a part keeps it busy between settings, so that these bring them up.
+_WARM_UP = {
+    "warm_up": 3, "warm_up_s": 0.1, "min_samples": 10, "max_samples": 50, "timeout_s": 1.2, "max_repetitions": 1,
+    "label": "wall",
+}  # fmt: skip
+# Of what the device's own clock shows, right after.
+_AGAIN = {"warm_up": 1, "warm_up_s": 0.0, "max_samples": 20, "timeout_s": 0.75}
 _SMOKE = {"warm_up": 1, "min_samples": 2, "max_samples": 3, "timeout_s": 1.0, "label": "wall", "max_repetitions": 1}
 _AUTOCAST = {"cuda": torch.float16, CPU: torch.bfloat16}
+_HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+# Of (products, convolutions) whether TF32 is used; others are as PyTorch's defaults.
+_TF32 = {"fp32": (False, False), "tf32": (True, True)}
+_TF32_BY_DEFAULT = (False, True)
+_WORDS = 1000  # below every vocabulary
 
 
 def one_line(error: BaseException) -> str:
@@ -47,9 +62,11 @@ class Bench:
             raise ProfilerError(f"torch {torch.__version__} finds no GPU: install a build of it with CUDA")
         self.name = CPU if self.gpu is None else self.gpu.facts.name
         self.fingerprint = _core.host_facts().fingerprint if self.gpu is None else self.gpu.facts.fingerprint
-        version = f" CUDA {torch.version.cuda}" if self.gpu else ""
-        self.runtime_version = f"torch {torch.__version__}{version}"
+        version, _, _ = torch.__version__.partition("+")  # as other tables say it
+        self.runtime_version = f"torch {version} cuda {torch.version.cuda}" if self.gpu else f"torch {version}"
         self.protocol = make_protocol("default", **(_SMOKE if is_smoke else _WARM_UP))
+        self.second_protocol = self.protocol if is_smoke else make_protocol(self.protocol, **_AGAIN)
+        self._built: tuple[tuple[str, str, str], Built] | None = None
         with contextlib.suppress(LatpredError):  # a GPU that the table has not: its own name
             self.name = _core.device(self.name).name
 
@@ -96,9 +113,10 @@ class Bench:
 
     def _measured(self, part: Part, setting: Setting, where: tuple[int, int | None]) -> Result:
         stream, sms = where
-        if self.gpu is not None:
-            torch.cuda.reset_peak_memory_stats()
         call = self.call_of(setting)
+        if self.gpu is not None:  # what the network before held does not count
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
         partition = "" if sms is None else f"{sms}sm"
 
         def run() -> None:
@@ -109,7 +127,9 @@ class Bench:
         rows = [self._row(setting, "latency_s", measured, partition)]
         if self.gpu is not None:
             clock = _core.CudaClock(self.gpu, stream, block_stream=True)
-            rows.append(self._row(setting, "device_latency_s", _core.measure(call, self.protocol, clock), partition))
+            rows.append(
+                self._row(setting, "device_latency_s", _core.measure(call, self.second_protocol, clock), partition)
+            )
             rows += self._memory(setting, partition)
             if part.has_energy:
                 rows.append(self._energy(setting, call, stream))
@@ -118,19 +138,42 @@ class Bench:
 
     def call_of(self, setting: Setting) -> Callable[[], Any]:
         """The network on the device with its input, ready to be called."""
+        module, make_inputs = self._module_of(setting)
+        inputs = make_inputs(setting.batch)
+        if setting.precision in _HALVES and inputs.is_floating_point():
+            inputs = inputs.to(_HALVES[setting.precision])
+        return lambda: module(inputs)
+
+    def _module_of(self, setting: Setting) -> Built:
+        """The last one again where it is the same: batches of a network follow each other."""
+        key = setting.recipe, setting.runtime, setting.precision if setting.precision in _HALVES else ""
+        if self._built is None or self._built[0] != key:
+            self._built = None  # its memory
+            self._built = key, self._build(setting)
+        return self._built[1]
+
+    def _build(self, setting: Setting) -> Built:
         torch.manual_seed(_SEED)
         network = network_of(setting.recipe)
         with torch.device(self.device):  # weights are drawn there: a large net takes seconds on the host
-            if network is None:
-                module, sizes = sources.module_of(WorkloadSetting(setting.recipe))
-                inputs = torch.randn(setting.batch, *sizes)
-            else:
+            if network is not None:
                 module = network.build()
-                inputs = network.make_input(setting.batch, self.device)
+            elif setting.recipe.startswith("hf:"):
+                module, sizes = huggingface.build(parse(setting.recipe), self.device)
+            else:
+                module, sizes = sources.module_of(WorkloadSetting(setting.recipe))
         module.eval()
+        if setting.precision in _HALVES:
+            module.to(_HALVES[setting.precision])
         if setting.runtime == "compiled":
             module = torch.compile(module)
-        return lambda: module(inputs)
+        if network is not None:
+            return module, lambda batch: network.make_input(batch, self.device)
+        if isinstance(sizes, str):
+            sizes = tuple(int(size) for size in sizes.split(","))
+        if len(sizes) == 1 and setting.recipe.startswith("hf:"):
+            return module, lambda batch: torch.randint(0, _WORDS, (batch, *sizes), device=self.device)
+        return module, lambda batch: torch.randn(batch, *sizes, device=self.device)
 
     def _row(self, setting: Setting, quantity: str, measured: Measurement, partition: str = "") -> Row:
         noise = measured.statistics.coefficient_of_variation
@@ -148,12 +191,12 @@ class Bench:
         samples: int | None = None,
     ) -> Row:
         """A row of the data set."""
-        network = network_of(setting.recipe)
+        family, sizes = said_of(setting.recipe)
         return Row(
             recipe=setting.recipe,
-            family=network.family if network else setting.recipe.partition(":")[0],
+            family=family,
             batch=setting.batch,
-            input=network.input_text if network else "",
+            input=sizes,
             device=self.name,
             runtime=setting.runtime,
             runtime_version=self.runtime_version,
@@ -210,13 +253,24 @@ class Bench:
         return {name: getattr(state, name) for name in names}
 
 
+def said_of(recipe: str) -> tuple[str, str]:
+    """The family of a recipe and the sizes of one item, as rows have them."""
+    network = network_of(recipe)
+    if network is not None:
+        return network.family, network.input_text
+    parsed = parse(recipe)
+    if parsed.kind == "timm":
+        name, _, size = parsed.name.partition("@")
+        return f"timm-{timm.families()[name]}", f"3,{size},{size}"
+    return parsed.name if parsed.kind == "hf" else parsed.kind, ""
+
+
 @contextlib.contextmanager
 def precision(name: str, device: str) -> Iterator[None]:
-    """fp32 without TF32, tf32 with it in products and convolutions, amp: autocast over PyTorch's defaults."""
+    """fp32 without TF32, tf32 with it in products and convolutions; amp: autocast over PyTorch's defaults."""
     flags = torch.backends
     before = flags.cuda.matmul.allow_tf32, flags.cudnn.allow_tf32
-    if name != "amp":
-        flags.cuda.matmul.allow_tf32 = flags.cudnn.allow_tf32 = name == "tf32"
+    flags.cuda.matmul.allow_tf32, flags.cudnn.allow_tf32 = _TF32.get(name, _TF32_BY_DEFAULT)
     try:
         with torch.autocast(device, _AUTOCAST[device], enabled=name == "amp"):
             yield

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "energy/network_power.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "matmul_kernel.h"
@@ -83,15 +84,26 @@ TEST(Energy, IsKnownNoBetterThanPowerOrTime) {
   EXPECT_EQ(energy_provenance(energy, "fitted"), "modelled");
 }
 
-TEST(Energy, IntervalWidensOnOtherBoardsAndWithTheTimeInOtherKernels) {
+TEST(Energy, IntervalWidensOnOtherBoardsAndNarrowsWithTheTimeInKernelsThatNetworksTell) {
   Call call = one(product(4096, 4096, 4096), 3e-4);
   const double fitted = estimate(call, "H200")->power_log_half_width;
-  EXPECT_DOUBLE_EQ(estimate(call, "H100")->power_log_half_width, std::hypot(fitted, 1.2816 * 0.14));
+  EXPECT_DOUBLE_EQ(estimate(call, "H100")->power_log_half_width, std::hypot(fitted, 1.2816 * 0.19));
   Kernel other = product(4096, 4096, 4096);
   other.kind = CostKind::conv;
   call.kernels.rows.push_back(other);
   call.kernel_s.push_back(1e-4);
-  EXPECT_DOUBLE_EQ(estimate(call, "H200")->power_log_half_width, std::hypot(fitted, 1.2816 * 0.2 * 0.25));
+  EXPECT_DOUBLE_EQ(estimate(call, "H200")->power_log_half_width,
+                   std::hypot(0.75 * fitted, 1.2816 * 2 * kNetworkPowerLogSd * 0.25));
+}
+
+TEST(Energy, WhatMovesBytesDrawsMoreThanAProductThatMovesAsMany) {
+  Kernel kernel = product(4096, 4096, 4096);
+  kernel.flops = 0;
+  kernel.bytes_in = kernel.bytes_out = 4.8e8;
+  kernel.arithmetic = Arithmetic::fp16;
+  const double product_w = estimate(one(kernel, 2.2e-4), "H200")->mean_power_w;
+  kernel.kind = CostKind::binary;
+  EXPECT_GT(estimate(one(kernel, 2.2e-4), "H200")->mean_power_w, 1.2 * product_w);
 }
 
 TEST(Energy, AttentionDrawsLessThanAProductOfTheSameWork) {

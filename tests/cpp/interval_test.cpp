@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "checkpoint_writer.h"
@@ -41,6 +42,26 @@ LatencyOutput two_milliseconds() { return {.latency_s = 2e-3, .kernel_s = {1e-3,
 double half_width(const Evidence& evidence, const PreparedNetwork& asked, const LatencyOutput& output) {
   const Coverage covered = coverage(evidence, asked.input());
   return latency_interval(evidence, covered, asked.input(), output).log_half_width;
+}
+
+TEST(Interval, AnArithmeticOfOtherDevicesIsKnownByAnalogyAlone) {
+  Evidence evidence = evidence_with(R"("rows": {"conv": {"fp16": 5, "tf32": 5}, "unary": {"fp16": 7, "fp32": 7}})");
+  evidence.precisions = {"tf32", "fp16"};
+  const PreparedNetwork tf32 = network("A100", "", "eager", "tf32");
+  EXPECT_TRUE(coverage(evidence, tf32.input()).precision_measured);  // nothing is said of devices
+  const double without = half_width(evidence, tf32, two_milliseconds());
+  evidence.device_arithmetics["A100-SXM4-40GB"].set(static_cast<std::size_t>(Arithmetic::fp16));
+  const Coverage covered = coverage(evidence, tf32.input());
+  EXPECT_FALSE(covered.precision_measured);
+  EXPECT_NE(covered.provenance, "fitted");
+  EXPECT_NE(std::ranges::find(covered.notes, "products at tf32 were measured on other devices only"),
+            covered.notes.end());
+  // The convolution is half of the time.
+  EXPECT_NEAR(half_width(evidence, tf32, two_milliseconds()),
+              std::hypot(without, kNormal80 * evidence.terms.device_sd / 2), 1e-12);
+  const PreparedNetwork fp16 = network("A100", "", "eager", "fp16");
+  EXPECT_TRUE(coverage(evidence, fp16.input()).notes.empty() ||
+              coverage(evidence, fp16.input()).notes.front().find("other devices") == std::string::npos);
 }
 
 TEST(Interval, AMeasuredVersionIsFoundWithoutItsLastNumbers) {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t kNumColumns = 2;
 constexpr std::int64_t kNumKinds = 3;
+constexpr auto kNumOutputs = static_cast<std::int64_t>(kOutputBounds.size());
+constexpr double kNoCycles = -20;  // the logit: memory time is the bandwidth's alone
 
 // Calls and their kernels as vectors, which KernelRows looks at.
 struct Calls {
@@ -151,19 +153,18 @@ NamedArrays no_learning() {
     for (const std::int64_t length : shape) size *= length;
     return NamedArray{std::move(shape), std::vector<double>(static_cast<std::size_t>(size), value)};
   };
-  return {{"weight_0", zeros({4, kNumColumns})},
-          {"bias_0", zeros({4})},
+  return {{"weight_0", zeros({kNumOutputs, kNumColumns})},
+          {"bias_0", zeros({kNumOutputs})},
           {"input_mean", zeros({kNumColumns})},
           {"input_deviation", zeros({kNumColumns}, 1)},
-          {"base", zeros({4})},
-          {"kind_bias", zeros({kNumKinds, 4})},
+          {"base", {{kNumOutputs}, {0, 0, 0, 0, kNoCycles}}},
+          {"kind_bias", zeros({kNumKinds, kNumOutputs})},
           {"chip_effects", zeros({1, 5})},
           {"device_effects", zeros({2, 5})},
           {"version_effects", zeros({1, 4})},
           {"launch_effects", zeros({1})},
           {"host_effects", zeros({1})},
           {"memory_effects", zeros({4})},
-          {"cycles", zeros({1}, -20)},
           {"host_kind_effects", zeros({2})},
           {"host_column_effects", zeros({1})},
           {"l2", zeros({2})}};
@@ -221,16 +222,15 @@ TEST(KernelResidualTrainer, EvaluatesTheForm) {
   calls.memory_kind[0] = 2;
   calls.chip[0] = calls.version[0] = calls.launch[0] = calls.host[0] = 1;
   NamedArrays arrays = no_learning();
-  arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0};  // [4, 2]
-  arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6)};
-  arrays.at("kind_bias").values[4] = 0.05;
+  arrays.at("weight_0").values = {1, 0, 0, 1, 0, 0, 0, 0, 0, 0};  // [5, 2]
+  arrays.at("base").values = {0.1, 0.2, 0.3, std::log(2e-6), -1};
+  arrays.at("kind_bias").values[kNumOutputs] = 0.05;
   arrays.at("chip_effects").values = {9, 0.01, 9, 0.02, 0.03};
   arrays.at("device_effects").values = {9, 9, 9, 9, 9, 9, 0.04, 9, 0.05, 0.06};
   arrays.at("version_effects").values = {0.07, 9, 0.08, 0.1};
   arrays.at("launch_effects").values = {0.3};
   arrays.at("host_effects").values = {0.2};
   arrays.at("memory_effects").values = {9, 0.09, 9, 9};
-  arrays.at("cycles").values = {-1};
   arrays.at("l2").values = {std::log(0.5), 0};
   const double learnt_compute = kOutputBounds[0] * std::tanh(0.2 / kOutputBounds[0]);
   const double learnt_memory = kOutputBounds[1] * std::tanh(-0.4 / kOutputBounds[1]);
@@ -318,7 +318,7 @@ TEST(KernelResidualTrainer, AnEnsembleAveragesWhatItsMembersLearnt) {
   calls.add_kernel(0, 3e-4, 0);
   calls.end_call();
   NamedArrays slow = no_learning();
-  slow.at("base").values = {std::log(4.0), 0, 0, -20};
+  slow.at("base").values = {std::log(4.0), 0, 0, -20, kNoCycles};
   NamedArrays quick = slow;
   quick.at("base").values[0] = 0;
   const auto seconds = [&](const std::vector<NamedArrays>& members) {
@@ -346,7 +346,7 @@ TEST(KernelResidualTrainer, RefusesWhatItCannotUse) {
   NamedArrays arrays = no_learning();
   arrays.at("base").shape = {2, 2};
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)predict_kernel_residual({arrays}, calls.rows()); }),
-            "array 'base' has shape [2, 2], these rows need [4]");
+            "array 'base' has shape [2, 2], these rows need [5]");
 }
 
 }  // namespace

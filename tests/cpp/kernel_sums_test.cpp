@@ -9,10 +9,9 @@
 namespace latpred {
 namespace {
 
-using Parts = std::array<at::Tensor LearntOfKernels::*, 7>;
+using Parts = std::array<at::Tensor LearntOfKernels::*, 6>;
 constexpr Parts kParts{&LearntOfKernels::outputs, &LearntOfKernels::device, &LearntOfKernels::version,
-                       &LearntOfKernels::memory,  &LearntOfKernels::l2,     &LearntOfKernels::cycles,
-                       &LearntOfKernels::launch};
+                       &LearntOfKernels::memory,  &LearntOfKernels::l2,     &LearntOfKernels::launch};
 
 at::Tensor numbers(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
 
@@ -29,12 +28,11 @@ KernelBatch two_calls() {
 }
 
 LearntOfKernels learnt() {
-  return {.outputs = numbers({0.2, -0.4, 0.3, -12, 0.1, 0.5, -0.6, -11}).view({2, 4}),
+  return {.outputs = numbers({0.2, -0.4, 0.3, -12, -1.2, 0.1, 0.5, -0.6, -11, 0.3}).view({2, kNumOutputs}),
           .device = numbers({0.1, 0.2, -0.1, 0.05, 0.3, -0.2, 0.1, 0.4, 0.15, -0.3}).view({2, 5}),
           .version = numbers({0.07, -0.03, 0.02, 0.2, 0.01, 0.04, -0.05, -0.1}).view({2, 4}),
           .memory = numbers({0, 0.11, 0.09}),
           .l2 = numbers({-0.4, 0.3}),
-          .cycles = numbers({-1}),
           .launch = numbers({0, 0.25})};
 }
 

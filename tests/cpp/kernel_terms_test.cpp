@@ -133,6 +133,32 @@ TEST(KernelTerms, NominalTimeIsThatOfAnA100WithoutWeights) {
   EXPECT_EQ(terms(kernel, "T4").nominal_s, nominal_s(kernel));
 }
 
+TEST(KernelTerms, NormsOfPyTorchKeepTheSmsBusy) {
+  constexpr double kElements = 1e7;
+  const auto norm = [](CostKind kind, double row) {
+    Kernel kernel = stream(kMega);
+    kernel.kind = kind;
+    kernel.row = row;
+    kernel.normalised = kElements;
+    return kernel;
+  };
+  const Device& on = device("H200");
+  const double cycle_s = 1 / (*on.clock_hz * on.sustained_share.value);
+  const KernelTerms batch_norm = terms(norm(CostKind::batch_norm, 0), "H200");
+  EXPECT_NEAR(batch_norm.compute_s, kElements * 0.8 * cycle_s / on.sms, 1e-12);
+  EXPECT_EQ(batch_norm.least_compute_s, 0);
+  EXPECT_NEAR(terms(norm(CostKind::batch_norm, 0), "H200", "66sm").compute_s, 2 * batch_norm.compute_s, 1e-12);
+  // Short rows take longer.
+  EXPECT_GT(terms(norm(CostKind::layer_norm, 96), "H200").compute_s,
+            4 * terms(norm(CostKind::layer_norm, 1024), "H200").compute_s);
+  // One block walks a group: ten of them take as long as one.
+  EXPECT_NEAR(terms(norm(CostKind::group_norm, kElements / 10), "H200").compute_s, kElements / 10 * 1.9 * cycle_s,
+              1e-12);
+  Device other = on;
+  other.clock_hz.reset();
+  EXPECT_EQ(kernel_terms(norm(CostKind::layer_norm, 96), other, partition(other, "")).compute_s, 0);
+}
+
 TEST(KernelTerms, NormsAreBoundByTheirBytes) {
   Kernel softmax = stream(kMega);
   softmax.kind = CostKind::softmax;

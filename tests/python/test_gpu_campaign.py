@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from benchmark_modules import BENCHMARKS, benchmark_module
 from latpred import _core
+from latpred.datasets import gpu_campaign
 
 pytest.importorskip("torch")
 pytest.importorskip("pandas")
@@ -40,11 +41,11 @@ def test_lists_are_fixed_distinct_and_begin_with_every_family(campaign: Any) -> 
         first = [setting.key for setting in itertools.islice(part.settings(), 300)]
         assert first == [setting.key for setting in itertools.islice(part.settings(), 300)], part.name
         assert len(set(first)) == len(first), part.name
-    fp32 = list(campaign.settings.PARTS[0].settings())
-    assert len(fp32) >= 4 * 60
-    families = {campaign.settings.network_of(setting.recipe).family for setting in fp32}
+    [plain] = [list(part.settings()) for part in campaign.settings.PARTS if part.name == "plain"]
+    assert len(plain) >= 4 * 60
+    families = {campaign.settings.network_of(setting.recipe).family for setting in plain}
     batches = len(campaign.settings.BATCHES)
-    first_round = fp32[: len(families) * batches]
+    first_round = plain[: len(families) * batches]
     assert {campaign.settings.network_of(setting.recipe).family for setting in first_round} == families
 
 
@@ -96,3 +97,20 @@ def test_every_part_runs_on_a_processor_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     assert " rows in " in command("table", "--out", out)
     assert (tmp_path / "gpu_campaign.parquet").is_file()
+
+
+def test_what_was_measured_is_read_as_rows_and_those_of_recipes_ship() -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    data = Path(__file__).resolve().parents[2] / "data" / "measurements"
+    everything, found = list(gpu_campaign.read_all(data)), list(gpu_campaign.read(data))
+    assert {row.quantity for row in everything} > {"latency_s", "device_latency_s", "memory_bytes", "energy_j"}
+    assert any(row.recipe.startswith("plain:") for row in everything)
+    assert all(row.quantity == "latency_s" and not row.recipe.startswith("plain:") for row in found)
+    assert all(row.device_fingerprint.startswith("NVIDIA H200;") and row.value > 0 for row in everything)
+    shipped = pd.read_parquet(data / "rows.parquet")
+    assert set(shipped.id[shipped.source == "gpu_campaign"]) == {row.id for row in found}
+
+
+def test_a_folder_without_a_campaign_has_no_rows(tmp_path: Path) -> None:
+    assert list(gpu_campaign.read(tmp_path)) == []

@@ -47,11 +47,12 @@ def test_lowering_counts_every_kernel_of_a_call(table):
         assert table.count[inside].sum() == sum(kernel.repeat for kernel in kernels.rows)
         assert row.launches == kernels.num_launches
         flops_s = _core.featurize(kernels, row.device, row.partition).compute_s
-        # Norms are bound by their bytes.
-        is_norm = [kernel.kind in ("softmax", "layer_norm", "group_norm") for kernel in kernels.rows]
-        repeats = np.where(is_norm, 0, [kernel.repeat for kernel in kernels.rows])
+        # Norms are bound by their bytes, or keep the SMs busy in their own way.
+        norms = ("softmax", "layer_norm", "group_norm", "batch_norm")
+        repeats = [0 if kernel.kind in norms else kernel.repeat for kernel in kernels.rows]
+        is_counted = ~np.isin(np.array(kernel_terms.KINDS)[table.input_kind()[table.input[inside]]], norms)
         np.testing.assert_allclose(
-            (table.term("compute")[inside] * table.count[inside]).sum(), flops_s @ repeats, rtol=1e-6
+            (table.term("compute")[inside] * table.count[inside])[is_counted].sum(), flops_s @ repeats, rtol=1e-6
         )
 
 
@@ -109,6 +110,35 @@ def test_an_unmeasured_version_is_answered_by_the_newest_of_its_stack():
     asked = ("eager|torch 2.4.0", "eager|", "tensorrt|tensorrt 7.2.1", "tensorrt|paddle inference", "tensorrt|other 1")
     found = versions.answered_by(pd.Series([*asked, "compiled|"]), measured)
     assert list(found) == ["eager|torch 2.4.0"] * 2 + [measured[1], measured[2], measured[1], ""]
+
+
+def test_a_version_of_one_chip_answers_about_that_chip_alone():
+    rows = pd.DataFrame(
+        {
+            "runtime": "eager",
+            "runtime_version": ["torch 2.4.0", "torch 2.4.0 cuda 12.4", "torch 2.11.0 cuda 13.0", ""],
+            "chip": ["AD102", "GA102", "GH100", "GV100"],
+        }
+    )
+    said = rows[versions.is_said(rows)]
+    assert versions.of_several(said, "chip") == ("eager|torch 2.4.0",)
+    usual = {"eager": "eager|torch 2.4.0"}
+    assert versions.newer_on_chips(rows, usual) == {"GH100": {"eager": "torch 2.11.0"}}
+    effects = kernel_residual.Effects(
+        (), ("AD102", "GH100"), tuple(versions.of_rows(said).unique()), (), (), versions.of_several(said, "chip")
+    )
+    fitted = kernel_residual.KernelResidual((), effects)
+    assert fitted.usual_versions()["eager"] == "eager|torch 2.4.0"
+    assert fitted.default_versions(rows)["H100-PCIe-80GB"] == {"eager": "torch 2.11.0"}
+    assert "RTX 4090" not in fitted.default_versions(rows)
+
+
+def test_arithmetics_of_products_are_told_by_device():
+    manifest, _ = checkpoint.read(ship.checkpoint_path("kernel_residual"))
+    found = manifest["evidence"]["device_arithmetics"]
+    assert set(found["H200-SXM-141GB"]) == {"fp32", "tf32", "fp16", "bf16"}
+    assert found["RTX 3090"] == ["fp16"]
+    assert "H100-SXM5-80GB" not in manifest["evidence"]["devices"]
 
 
 @pytest.mark.torch

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -56,6 +57,9 @@ struct Evidence {
   // Of them, those that were measured on a device, where any were.
   std::map<std::string, std::map<std::string, std::vector<std::string>, std::less<>>, std::less<>> device_versions;
   std::vector<std::string> precisions;
+  // Arithmetics of products in the networks measured on a device, where it is said: others had their efficiency there
+  // by analogy to other devices.
+  std::map<std::string, std::bitset<kNumArithmetics>, std::less<>> device_arithmetics;
   std::int64_t smallest_batch = 0;
   std::int64_t largest_batch = 0;
   // Measured rows by kind and arithmetic; zero: the efficiency is a prior.
@@ -78,8 +82,8 @@ struct Coverage {
   bool device_measured = false;
   bool whole_device = false;
   bool runtime_measured = false;
-  bool precision_measured = false;
-  bool kinds_measured = false;  // every kernel's kind at its arithmetic
+  bool precision_measured = false;  // the arithmetic of its products on this device too, where that is measured
+  bool kinds_measured = false;      // every kernel's kind at its arithmetic
   bool batch_in_range = false;
   std::string_view provenance;     // "fitted", "interpolated", "extrapolated", "modelled"
   std::vector<std::string> notes;  // one short sentence for each thing outside; empty when fitted

@@ -36,6 +36,7 @@ struct Kernel {
   double stride = 1;           // product over the spatial axes
   double positions = 0;        // pixels of one output image: convolutions, pooling, resizing
   double row = 0;              // elements that one result of a norm, softmax or reduction combines
+  double normalised = 0;       // elements that PyTorch's own kernel of a norm goes through; 0: another's, or no norm
   bool masked = false;         // attention with a mask added to its scores
   bool interpolates = false;   // resizing by more than the nearest pixel, by PyTorch's own kernel
   bool channels_last = false;  // reads its image with the channels innermost

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "network_power.h"
 #include "power_coefficients.h"
 
 namespace latpred {
@@ -25,9 +26,11 @@ PowerBudget power_budget(const Device& device, const Partition& partition) {
 }
 
 double kernel_power_w(const PowerBudget& budget, const Activity& activity) {
-  const double active = kGapShare + activity.busy_share * (kActiveShare - kGapShare);
+  const double on_sms = activity.was_read_alone ? kActiveShare : kNetworkActiveShare;
+  const double per_memory = activity.was_read_alone ? kMemoryShare : kNetworkMemoryShare;
+  const double active = kGapShare + activity.busy_share * (on_sms - kGapShare);
   const double share = budget.sm_share * active + per_compute(activity.kind) * activity.compute_share +
-                       kMemoryShare * activity.memory_share;
+                       per_memory * activity.memory_share;
   return std::min(budget.limit_w, budget.idle_w + budget.dynamic_w * share);
 }
 

@@ -9,9 +9,10 @@ namespace latpred {
 // How a kernel keeps the board busy while it runs; shares of the whole board's units.
 struct Activity {
   CostKind kind = CostKind::other;
-  double compute_share = 0;  // achieved over peak
-  double memory_share = 0;   // achieved over bandwidth
-  double busy_share = 1;     // of its time, launch and drain left out
+  bool was_read_alone = false;  // its power was read kernel by kernel, not from networks
+  double compute_share = 0;     // achieved over peak
+  double memory_share = 0;      // achieved over bandwidth
+  double busy_share = 1;        // of its time, launch and drain left out
 };
 
 // Power of a part of a board, in watts.

@@ -76,9 +76,37 @@ double usable_bandwidth(const Kernel& kernel, double bytes_per_s) {
   return std::min(bytes_per_s, kernel.positions * kBytesPerSecondOfAPixel);
 }
 
-// What they compute takes less than a tenth of what they move. With a time for it, learnt of few rows in half precision
-// that were small, large softmaxes came out seven times too slow (LLMCompass, A100).
+// What others' kernels of them compute takes less than a tenth of what they move. With a time for it, learnt of few
+// rows in half precision that were small, large softmaxes came out seven times too slow (LLMCompass, A100).
 constexpr Kinds kBandwidthBound = kNormalising;
+
+// PyTorch's kernels of norms keep the SMs busy for longer than their bytes take on cards with much memory bandwidth for
+// an SM: cycles of one SM, read off traces on an H200 (benchmarks/gpu_campaign, part "kernels": cuDNN's batch norm
+// takes as long in half precision as in single; layer norm has a block of threads for each row). Of a group norm one
+// block walks all of a group: few large groups, as PoolFormer's, leave most SMs idle.
+struct NormCycles {
+  CostKind kind;
+  double of_element;
+  double of_row;
+  double of_element_in_turn;  // by the one block that walks a row
+};
+constexpr std::array<NormCycles, 3> kNormCycles{
+    {{CostKind::batch_norm, 0.8, 0, 0}, {CostKind::layer_norm, 0.55, 350, 0}, {CostKind::group_norm, 0.5, 0, 1.9}}};
+
+double norm_s(const Kernel& kernel, double clock_hz, double sms) {
+  const auto* const known = std::ranges::find(kNormCycles, kernel.kind, &NormCycles::kind);
+  if (known == kNormCycles.end()) return 0;
+  const double rows = kernel.row > 0 ? kernel.normalised / kernel.row : 0;
+  const double cycles = kernel.normalised * known->of_element + rows * known->of_row;
+  return std::max(cycles / sms, kernel.row * known->of_element_in_turn) / clock_hz;
+}
+
+double compute_s(const Kernel& kernel, const Device& device, const Partition& partition) {
+  if (kernel.normalised > 0 && device.clock_hz) {
+    return norm_s(kernel, *device.clock_hz * device.sustained_share.value, partition.sms);
+  }
+  return has(kBandwidthBound, kernel.kind) ? 0 : kernel.flops / sustained_peak(kernel, device, partition);
+}
 
 // Each step of a recurrent layer waits for the one before: its product fills the device alone, weights are read again,
 // from L2 as far as it holds them, and there is a gap.
@@ -128,7 +156,7 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   terms.library = library_of(kernel);
   const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
   if (is_product(kernel)) terms.units = has_own_units ? ComputeUnits::matrix : ComputeUnits::general_product;
-  terms.compute_s = has(kBandwidthBound, kernel.kind) ? 0 : kernel.flops / sustained_peak(kernel, device, partition);
+  terms.compute_s = compute_s(kernel, device, partition);
   if (terms.units == ComputeUnits::matrix) terms.feeding_factor = feeding_factor(kernel, device);
   if (is_product(kernel)) {
     terms.wave_factor = choose_tiling(kernel, uses_tensor_cores(kernel, device), partition.sms).time_factor;
@@ -138,7 +166,9 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const double bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
   terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, bandwidth_bytes_per_s);
   terms.l2_bytes = l2_bytes(device) * partition.l2_share;
-  terms.least_compute_s = kSmallestInverse * terms.compute_s / winograd_saving(kernel, device);
+  // The cycles of norms are one chip's: no bound for others.
+  terms.least_compute_s =
+      kernel.normalised > 0 ? 0 : kSmallestInverse * terms.compute_s / winograd_saving(kernel, device);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
   terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s / kLargestBandwidthShare;

@@ -38,6 +38,17 @@ bool is_3x3(const Node& node, const Convolution& convolution) {
   return convolution.window == Shape{3, 3} && is_dense && !convolution.is_transposed;
 }
 
+// Norms for which PyTorch has kernels of its own, or calls cuDNN's. With the channels innermost batch norms run others,
+// which are as quick as their bytes.
+constexpr Kinds kOwnNorms = of(CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm);
+
+double normalised_elements(const Graph& graph, const Node& node, const AnchorContext& context, CostKind kind) {
+  const Tensor* input = input_tensor(graph, node, 0);
+  if (!has(kOwnNorms, kind) || input == nullptr) return 0;
+  const bool is_channels_last = !context.channels_last.empty() && context.channels_last[node.inputs[0]];
+  return kind == CostKind::batch_norm && is_channels_last ? 0 : static_cast<double>(input->num_elements());
+}
+
 // [batch, channels, ...]; instance norms have a group for each channel.
 double elements_of_group(const Node& node, const Shape& shape) {
   const bool is_instance = node.op == OperatorId::instance_norm;
@@ -73,6 +84,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
   row.k = gemm.k;
   describe_image(graph, node, context, row);
   if (has(kNorms, row.kind)) row.row = combined_elements(graph, node);
+  if (context.is_pytorch) row.normalised = normalised_elements(graph, node, context, row.kind);
   if (row.kind == CostKind::attention) {
     row.masked = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node)).has_mask;
   }

@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cmath>
 
+#include "features/physics.h"
 #include "latpred/calibration.h"
 #include "latpred/error.h"
 #include "latpred/json.h"
@@ -33,6 +34,13 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::size_t arithmetic_id(std::string_view name) {
+  for (std::size_t id = 0; id < kNumArithmetics; ++id) {
+    if (arithmetic_name(static_cast<Arithmetic>(id)) == name) return id;
+  }
+  throw CheckpointError(concat("device_arithmetics names an unknown arithmetic '", name, "'"));
+}
+
 bool is_measured(const Evidence& evidence, const Kernel& kernel, const Device& device, const Calibration* calibration) {
   if (calibration != nullptr && is_timed(*calibration, kernel.kind)) return true;
   const auto arithmetic = static_cast<std::size_t>(executed_arithmetic(kernel, device));
@@ -56,6 +64,26 @@ std::string unmeasured_kinds(const Evidence& evidence, const LatencyInput& input
     if (is_measured(evidence, kernel, input.device, calibration) || seen[cell]) continue;
     seen[cell] = true;
     words.push_back(concat(cost_kind_name(kernel.kind), " at ", arithmetic_name(arithmetic)));
+  }
+  return join(words);
+}
+
+// A product in an arithmetic in which none was measured on the device, although other devices' were.
+bool is_of_other_devices(const Evidence& evidence, const Kernel& kernel, const Device& device) {
+  const auto of_device = evidence.device_arithmetics.find(device.name);
+  if (of_device == evidence.device_arithmetics.end() || !runs_matrix_product(kernel)) return false;
+  return !of_device->second.test(static_cast<std::size_t>(executed_arithmetic(kernel, device)));
+}
+
+std::string arithmetics_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
+  std::bitset<kNumArithmetics> found;
+  for (const Kernel& kernel : input.kernels.rows) {
+    if (!is_of_other_devices(evidence, kernel, input.device)) continue;
+    found.set(static_cast<std::size_t>(executed_arithmetic(kernel, input.device)));
+  }
+  std::vector<std::string> words;
+  for (std::size_t id = 0; id < kNumArithmetics; ++id) {
+    if (found.test(id)) words.emplace_back(arithmetic_name(static_cast<Arithmetic>(id)));
   }
   return join(words);
 }
@@ -90,7 +118,12 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
   if (is_version_of_other_devices(evidence, input)) {
     notes.push_back(concat(input.kernels.runtime, " by ", input.version, " was measured on other devices only"));
   }
-  if (!coverage.precision_measured) notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
+  const std::string elsewhere = arithmetics_of_other_devices(evidence, input);
+  if (!elsewhere.empty()) {
+    notes.push_back(concat("products at ", elsewhere, " were measured on other devices only"));
+  } else if (!coverage.precision_measured) {
+    notes.push_back(concat("precision ", input.kernels.precision, " was not measured"));
+  }
   if (!coverage.kinds_measured) {
     notes.push_back(concat("efficiency by analogy, not measured: ", unmeasured_kinds(evidence, input, calibration)));
   }
@@ -123,6 +156,13 @@ Evidence read_evidence(const Checkpoint& checkpoint) {
     }
   }
   evidence.precisions = names_of(found.at("precisions"));
+  if (const Json* devices = found.find("device_arithmetics")) {
+    for (const auto& [device, names] : devices->object()) {
+      for (const std::string& name : names_of(names)) {
+        evidence.device_arithmetics[device].set(arithmetic_id(name));
+      }
+    }
+  }
   evidence.smallest_batch = found.at("smallest_batch").integer();
   evidence.largest_batch = found.at("largest_batch").integer();
   const Json& rows = found.at("rows");
@@ -177,7 +217,8 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Cal
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
   // "default" names no arithmetic of its own: the kinds below say which were measured.
   result.precision_measured =
-      precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision);
+      (precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision)) &&
+      arithmetics_of_other_devices(evidence, input).empty();
   result.kinds_measured = are_kinds_measured(evidence, input, nullptr);
   result.batch_in_range = input.graph.batch >= evidence.smallest_batch && input.graph.batch <= evidence.largest_batch;
   result.provenance = provenance_of(evidence, result);
@@ -223,13 +264,21 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   if (!kernels_calibrated && !coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   if (output.latency_s > 0) {
     double unmeasured_s = 0;
+    double elsewhere_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
-      if (!is_measured(evidence, input.kernels.rows[k], input.device, calibration))
+      const Kernel& kernel = input.kernels.rows[k];
+      if (!is_measured(evidence, kernel, input.device, calibration)) {
         unmeasured_s += output.kernel_s.at(k);
+      } else if (!kernels_calibrated && is_of_other_devices(evidence, kernel, input.device)) {
+        elsewhere_s += output.kernel_s.at(k);
+      }
     }
     const double unmeasured_share = unmeasured_s / output.latency_s + unknown_share(input.kernels);
     const double kind_part = terms.kind_sd * std::min(1.0, unmeasured_share);
     variance += kind_part * kind_part;
+    // As far as devices differ from each other, so far may one arithmetic of a device.
+    const double elsewhere_part = terms.device_sd * std::min(1.0, elsewhere_s / output.latency_s);
+    variance += elsewhere_part * elsewhere_part;
     if (!host_calibrated && !is_of_cpus)
       variance += terms.host_sd * terms.host_sd * output.host_wait_s / output.latency_s;
   }

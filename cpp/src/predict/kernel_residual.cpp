@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "host.h"
-#include "kernels/kind_sets.h"
 #include "latpred/checkpoint.h"
 #include "latpred/error.h"
 #include "latpred/interval.h"
@@ -29,8 +28,9 @@ struct Outputs {
   double log_inverse_memory = 0;
   double wave_logit = 0;  // of the exponent of the wave factor
   double log_gap = 0;
+  double cycles_logit = 0;  // of the exponent of the SMs' cycles in memory time
 };
-constexpr std::int64_t kNumOutputs = 4;
+constexpr std::int64_t kNumOutputs = 5;
 
 struct DeviceEffects {
   std::array<double, kNumComputeUnits> compute{};
@@ -89,23 +89,16 @@ class KernelResidual : public Predictor {
     const std::vector<Outputs> learnt = outputs(kernels, input);
     const auto device = devices_.find(input.device.name);
     const DeviceEffects on_device = device == devices_.end() ? DeviceEffects{} : device->second;
-    const auto runtime = runtimes_.find(concat(input.runtime.name, "|", input.version));
+    const auto runtime = runtimes_.find(concat(input.runtime.name, "|", version_of(input)));
     const RuntimeEffects by_runtime = runtime == runtimes_.end() ? RuntimeEffects{} : runtime->second;
     const double kernels_factor = input.device.is_gpu ? 1 : cpu_kernels_factor_;
-    const auto once_s = [&](const Kernel& kernel, const Outputs& of_kernel) {
-      return seconds(kernel_terms(kernel, input.device, input.partition), of_kernel, on_device, by_runtime);
-    };
+    const double of_alike = evidence_.alike.factor(input);
     std::vector<double> kernel_s;
     kernel_s.reserve(kernels.size());
-    for (std::size_t k = 0; k < kernels.size(); ++k) kernel_s.push_back(once_s(kernels[k], learnt[k]));
-    const auto [places, in_float32] = also_in_float32(kernels);
-    const std::vector<Outputs> learnt_in_float32 = outputs(in_float32, input);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      kernel_s[places[i]] = std::min(kernel_s[places[i]], once_s(in_float32[i], learnt_in_float32[i]));
-    }
-    const double of_alike = evidence_.alike.factor(input);
     for (std::size_t k = 0; k < kernels.size(); ++k) {
-      kernel_s[k] *= kernels_factor * of_alike * static_cast<double>(kernels[k].repeat);
+      const KernelTerms terms = kernel_terms(kernels[k], input.device, input.partition);
+      const double once_s = seconds(terms, learnt[k], on_device, by_runtime);
+      kernel_s.push_back(once_s * kernels_factor * of_alike * static_cast<double>(kernels[k].repeat));
     }
     const auto launching = launch_factors_.find(concat(input.device.name, "|", input.runtime.name));
     const double of_device = launching == launch_factors_.end() ? 1 : launching->second;
@@ -116,6 +109,12 @@ class KernelResidual : public Predictor {
   [[nodiscard]] const Evidence& evidence() const override { return evidence_; }
 
  private:
+  // The asked one; without one that of the device, where it ran a newer one than the runtime's usual.
+  [[nodiscard]] std::string_view version_of(const LatencyInput& input) const {
+    const auto of_device = default_versions_.find(concat(input.device.name, "|", input.runtime.name));
+    return input.version.empty() && of_device != default_versions_.end() ? of_device->second : input.version;
+  }
+
   void read(const Checkpoint& checkpoint) {
     check_columns(checkpoint);
     const std::int64_t members = checkpoint.manifest.at("members").integer();
@@ -129,12 +128,11 @@ class KernelResidual : public Predictor {
     const std::vector<double> bias = mean_over_members(checkpoint, "kind_bias", members, {kKinds, kNumOutputs});
     for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
       const double* row = bias.data() + kind * kNumOutputs;
-      kind_outputs_[kind] = {base[0] + row[0], base[1] + row[1], base[2] + row[2], base[3] + row[3]};
+      kind_outputs_[kind] = {base[0] + row[0], base[1] + row[1], base[2] + row[2], base[3] + row[3], base[4] + row[4]};
     }
     const std::vector<double> l2 = mean_over_members(checkpoint, "l2", members, {2});
     l2_share_ = std::exp(l2[0]);
     held_time_share_ = logistic(l2[1]);
-    cycle_exponent_ = logistic(mean_over_members(checkpoint, "cycles", members, {1})[0]);
 
     check_names(checkpoint, "memory_kinds", {kMemoryKindNames.begin() + 1, kMemoryKindNames.end()});
     const std::vector<double> of_memory =
@@ -157,6 +155,13 @@ class KernelResidual : public Predictor {
     for (std::size_t i = 0; i < runtimes.size(); ++i) {
       const double* row = of_runtimes.data() + i * kNumRuntimeEffects;
       runtimes_[runtimes[i]] = {{row[0], row[1], 0}, row[2], row[3]};
+    }
+    if (const Json* devices = checkpoint.manifest.find("default_versions")) {
+      for (const auto& [device, of_device] : devices->object()) {
+        for (const auto& [name, version] : of_device.object()) {
+          default_versions_[concat(device, "|", name)] = version.text();
+        }
+      }
     }
     const std::vector<std::string> launches = names(checkpoint, "launch_effects");
     const std::vector<double> of_launches =
@@ -224,22 +229,9 @@ class KernelResidual : public Predictor {
       if (is_new) mlp_.mean_output(row, learnt.data());
       const Outputs& of_kind = kind_outputs_[static_cast<std::size_t>(starting_kind(in_runtime))];
       result.push_back({of_kind.log_inverse_compute + learnt[0], of_kind.log_inverse_memory + learnt[1],
-                        of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3]});
+                        of_kind.wave_logit + learnt[2], of_kind.log_gap + learnt[3], of_kind.cycles_logit + learnt[4]});
     }
     return result;
-  }
-
-  // Convolutions that may run on TF32 units, and what they are on general ones: cuDNN's float32 algorithms, Winograd's
-  // among them, stay open to them. No convolution on TF32 units was measured.
-  static std::pair<std::vector<std::size_t>, std::vector<Kernel>> also_in_float32(const std::vector<Kernel>& kernels) {
-    std::pair<std::vector<std::size_t>, std::vector<Kernel>> found;
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-      if (kernels[k].arithmetic != Arithmetic::tf32 || !has(kConvolutions, kernels[k].kind)) continue;
-      found.first.push_back(k);
-      found.second.push_back(kernels[k]);
-      found.second.back().arithmetic = Arithmetic::fp32;
-    }
-    return found;
   }
 
   // One execution. The same form as predictors/kernel_sums.cpp fits.
@@ -257,7 +249,7 @@ class KernelResidual : public Predictor {
         terms.weight_bytes + terms.activation_bytes * (held_time_share_ + (1 - held_time_share_) * beyond);
     const double of_kind = of_memory_[static_cast<std::size_t>(terms.memory)];
     const double inverse_memory = std::exp(learnt.log_inverse_memory + on_device.memory + by_runtime.memory + of_kind) /
-                                  std::pow(terms.cycles_per_byte, cycle_exponent_);
+                                  std::pow(terms.cycles_per_byte, logistic(learnt.cycles_logit));
     const double memory_s = std::max(traffic / terms.bandwidth_bytes_per_s * inverse_memory, terms.least_memory_s);
 
     return join(compute_s, memory_s) + std::exp(learnt.log_gap + on_device.gap + by_runtime.gap) * terms.gap_scale;
@@ -268,10 +260,10 @@ class KernelResidual : public Predictor {
   std::array<Outputs, kNumCostKinds> kind_outputs_;
   double l2_share_ = 1;                                      // of L2 that holds a kernel's activations
   double held_time_share_ = 1;                               // time of a byte that L2 holds, over one that it does not
-  double cycle_exponent_ = 0;                                // of the SMs' cycles in memory time
   std::array<double, kMemoryKindNames.size()> of_memory_{};  // by MemoryKind; the unknown one's stays none
   std::map<std::string, DeviceEffects> devices_;
-  std::map<std::string, RuntimeEffects> runtimes_;  // by "runtime|version"; without one: those of its newest
+  std::map<std::string, RuntimeEffects> runtimes_;       // by "runtime|version"; without one: those of its newest
+  std::map<std::string, std::string> default_versions_;  // by "device|runtime"
   // Of the host's time for a launch, by "device|runtime": old cards stand in old machines.
   std::map<std::string, double> launch_factors_;
   // By kind of kernel, of the same: an operator of a library takes the host longer than an addition.

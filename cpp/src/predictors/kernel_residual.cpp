@@ -20,12 +20,11 @@ namespace {
 
 constexpr double kNorm = 3;  // joins kernels and launches
 
-// Where the fit starts: the trial's common efficiencies, a wave exponent of 0.27, the shortest replayed kernels.
-const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6)};
+// Where the fit starts: the trial's common efficiencies, a wave exponent of 0.27, the shortest replayed kernels, a
+// fifth of memory time's logarithm from the SMs' cycles and the rest from the bandwidth.
+const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6), -1.4};
 // All of L2 holds; a third of the time, which is L2's share of bandwidth.
 const std::vector<double> kL2{0.0, -0.7};
-// A fifth of memory time's logarithm from the SMs' cycles, the rest from the bandwidth.
-const std::vector<double> kCycles{-1.4};
 constexpr double kSmallestDeviation = 1e-6;
 
 at::Tensor join(const at::Tensor& log_first, const at::Tensor& log_second) {
@@ -74,7 +73,6 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
   host_kind_effects_ = register_parameter("host_kind_effects", torch::zeros({sizes.num_host_kinds}));
   host_column_effects_ = register_parameter("host_column_effects", torch::zeros({sizes.num_host_columns}));
   l2_ = register_parameter("l2", torch::tensor(kL2, torch::kFloat));
-  cycles_ = register_parameter("cycles", torch::tensor(kCycles, torch::kFloat));
 }
 
 void KernelResidual::set_scale(const at::Tensor& inputs) {
@@ -96,7 +94,7 @@ KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
   values = output_bounds_ * at::tanh(values / output_bounds_);
   return {{values + kind_bias_.index_select(0, batch.input_kind) + base_,
            pick(chip_effects_, batch.chip) + pick(device_effects_, batch.device), pick(version_effects_, batch.version),
-           with_none(memory_effects_), l2_, cycles_, with_none(host_kind_effects_)},
+           with_none(memory_effects_), l2_, with_none(host_kind_effects_)},
           pick(launch_effects_, batch.launch) + pick(host_effects_, batch.host) +
               (batch.host_columns * host_column_effects_).sum(1)};
 }

@@ -72,9 +72,9 @@ class KernelResidual : public torch::nn::Module {
   std::vector<Layer> layers_;
   at::Tensor input_mean_;           // [F]
   at::Tensor input_deviation_;      // [F]
-  at::Tensor output_bounds_;        // [4]
-  at::Tensor base_;                 // [4]
-  at::Tensor kind_bias_;            // [kinds, 4]
+  at::Tensor output_bounds_;        // [5]
+  at::Tensor base_;                 // [5]
+  at::Tensor kind_bias_;            // [kinds, 5]
   at::Tensor chip_effects_;         // [chips, 5]
   at::Tensor device_effects_;       // [devices, 5]
   at::Tensor version_effects_;      // [versions, 4]
@@ -84,7 +84,6 @@ class KernelResidual : public torch::nn::Module {
   at::Tensor host_kind_effects_;    // [host kinds]
   at::Tensor host_column_effects_;  // [H]
   at::Tensor l2_;                   // [2]
-  at::Tensor cycles_;               // [1]
 };
 
 }  // namespace latpred

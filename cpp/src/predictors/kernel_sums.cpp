@@ -18,7 +18,7 @@ using torch::autograd::variable_list;
 constexpr double kNoBytes = 1e-3;  // keeps memory time above 0 where a kernel moves none
 
 // Places in LearntOfKernels.
-constexpr std::int64_t kCompute = 0, kMemory = 1, kWave = 2, kGap = 3;
+constexpr std::int64_t kCompute = 0, kMemory = 1, kWave = 2, kGap = 3, kCycles = 4;
 constexpr std::int64_t kOnMemory = kNumComputeUnits, kOnGap = kOnMemory + 1;
 constexpr auto kNoLibrary = static_cast<std::int32_t>(KernelLibrary::none);
 constexpr std::int64_t kVersionOfMemory = kNoLibrary, kVersionOfGap = kVersionOfMemory + 1;
@@ -30,7 +30,6 @@ enum Part : std::uint8_t {
   version_part,
   memory_part,
   l2_part,
-  cycles_part,
   launch_part,
   num_learnt,
   first_kernel_part = num_learnt,
@@ -80,7 +79,6 @@ void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slope
   const auto version_factor = exponentials<Number>(version);
   const double l2_share = std::exp(static_cast<double>(l2.const_data_ptr<Number>()[0]));
   const double held = logistic(static_cast<double>(l2.const_data_ptr<Number>()[1]));
-  const double cycles = logistic(static_cast<double>(saved[cycles_part].const_data_ptr<Number>()[0]));
   const auto* first = saved[first_kernel_part].const_data_ptr<std::int64_t>();
   const auto* kernel = saved[numbers_part].const_data_ptr<Number>();
   const auto* places = saved[indices_part].const_data_ptr<std::int32_t>();
@@ -110,6 +108,7 @@ void add_up(const variable_list& saved, Number* sums /* [2, B] */, Number* slope
       const double spilt = fill / (1 + fill);
       const double traffic =
           number(kernel, KernelNumber::weight_bytes) + activations * (held + (1 - held) * spilt) + kNoBytes;
+      const double cycles = output[kCycles] / (1 + output[kCycles]);
       const double log_cycles = number(kernel, KernelNumber::log_cycles_per_byte);
       const double free_memory = traffic / number(kernel, KernelNumber::bandwidth_bytes_per_s) *
                                  std::exp(-cycles * log_cycles) * output[kMemory] * of_device[kOnMemory] *
@@ -150,14 +149,14 @@ variable_list gradients_of(const variable_list& saved, const at::Tensor& d_sums)
   for (std::size_t i = 0; i < num_learnt; ++i) d_learnt.push_back(at::zeros_like(saved[i]));
   const auto to = [&](std::size_t i) { return d_learnt[i].mutable_data_ptr<Number>(); };
   Number *d_outputs = to(outputs_part), *d_device = to(device_part), *d_version = to(version_part),
-         *d_memory = to(memory_part), *d_l2 = to(l2_part), *d_cycles = to(cycles_part), *d_launch = to(launch_part);
+         *d_memory = to(memory_part), *d_l2 = to(l2_part), *d_launch = to(launch_part);
   const auto* first = saved[first_kernel_part].const_data_ptr<std::int64_t>();
   const auto* places = saved[indices_part].const_data_ptr<std::int32_t>();
   const auto* slopes = saved[slopes_part].const_data_ptr<Number>();
   const std::int64_t num_calls = saved[device_part].size(0);
   const auto* of_seconds = d_sums.const_data_ptr<Number>();
   const auto* of_launches = of_seconds + num_calls;
-  double share = 0, held = 0, cycles = 0;
+  double share = 0, held = 0;
   for (std::int64_t call = 0; call < num_calls;
        ++call, d_device += kNumDeviceEffects, d_version += kNumVersionEffects) {
     const Number scale = of_seconds[call];
@@ -171,6 +170,7 @@ variable_list gradients_of(const variable_list& saved, const at::Tensor& d_sums)
       d_output[kMemory] += memory;
       d_output[kWave] += scale * slopes[by_wave];
       d_output[kGap] += gap;
+      d_output[kCycles] += scale * slopes[by_cycles];
       d_device[index(places, KernelIndex::units)] += compute;
       d_device[kOnMemory] += memory;
       d_device[kOnGap] += gap;
@@ -181,12 +181,10 @@ variable_list gradients_of(const variable_list& saved, const at::Tensor& d_sums)
       d_launch[index(places, KernelIndex::host_kind)] += of_launches[call] * slopes[of_launch];
       share += static_cast<double>(scale * slopes[by_share]);
       held += static_cast<double>(scale * slopes[by_held]);
-      cycles += static_cast<double>(scale * slopes[by_cycles]);
     }
   }
   d_l2[0] = static_cast<Number>(share);
   d_l2[1] = static_cast<Number>(held);
-  d_cycles[0] = static_cast<Number>(cycles);
   d_learnt.resize(num_parts);  // the batch has no gradient
   return d_learnt;
 }
@@ -195,14 +193,13 @@ class SumKernels : public torch::autograd::Function<SumKernels> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& outputs, const at::Tensor& device,
                             const at::Tensor& version, const at::Tensor& memory, const at::Tensor& l2,
-                            const at::Tensor& cycles, const at::Tensor& launch, const at::Tensor& first_kernel,
-                            const at::Tensor& numbers, const at::Tensor& indices) {
+                            const at::Tensor& launch, const at::Tensor& first_kernel, const at::Tensor& numbers,
+                            const at::Tensor& indices) {
     variable_list saved{outputs.contiguous(),
                         device.contiguous(),
                         version.contiguous(),
                         memory,
                         l2,
-                        cycles,
                         launch,
                         first_kernel,
                         numbers,
@@ -229,8 +226,8 @@ class SumKernels : public torch::autograd::Function<SumKernels> {
 }  // namespace
 
 at::Tensor sum_kernels(const KernelBatch& batch, const LearntOfKernels& learnt) {
-  return SumKernels::apply(learnt.outputs, learnt.device, learnt.version, learnt.memory, learnt.l2, learnt.cycles,
-                           learnt.launch, batch.first_kernel, batch.numbers, batch.indices);
+  return SumKernels::apply(learnt.outputs, learnt.device, learnt.version, learnt.memory, learnt.l2, learnt.launch,
+                           batch.first_kernel, batch.numbers, batch.indices);
 }
 
 }  // namespace latpred

@@ -15,12 +15,13 @@ inline constexpr std::int64_t kNumVersionEffects = kNumKernelLibraries + 1;  // 
 
 // What the seconds of the kernels of B calls are made of besides physics; u different inputs of kernels.
 struct LearntOfKernels {
-  at::Tensor outputs;  // [u, 4]: log inverse compute, log inverse memory, logit of the wave exponent, log gap
+  // [u, 5]: log inverse compute, log inverse memory, logit of the wave exponent, log gap, logit of the exponent of the
+  // SMs' cycles in memory time, of which the bandwidth's is the rest
+  at::Tensor outputs;
   at::Tensor device;   // [B, 5]: compute on each sort of units, memory, gap
   at::Tensor version;  // [B, 4]: convolutions, other products, memory, gap
   at::Tensor memory;   // [kinds + 1]: of the kind of memory, the first of none
   at::Tensor l2;       // [2]: log of the share of L2 that holds, logit of the time share of what it holds
-  at::Tensor cycles;   // [1]: logit of the exponent of the SMs' cycles in memory time; the bandwidth's is the rest
   at::Tensor launch;   // [kinds + 1]: log of the host's time for a launch over what is known of it, the first of none
 };
 

@@ -95,7 +95,7 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
   const auto parts_of = [](KernelResidual::Learnt& learnt) {
     LearntOfKernels& kernels = learnt.kernels;
     return std::array{&kernels.outputs, &kernels.device, &kernels.version, &kernels.memory,
-                      &kernels.l2,      &kernels.cycles, &kernels.launch,  &learnt.host};
+                      &kernels.l2,      &kernels.launch, &learnt.host};
   };
   const auto parts = parts_of(mean);
   for (std::size_t i = 1; i < members.size(); ++i) {

@@ -123,8 +123,8 @@ def _config_fields(recipe: Recipe, architecture: _Architecture) -> dict[str, Any
     return fields | architecture.fixed | ({"num_labels": CLASSES} if architecture.is_vision else {})
 
 
-def build(recipe: Recipe) -> tuple[Any, Any]:
-    """The module of an "hf:" recipe on the meta device, and its input="""
+def build(recipe: Recipe, device: str = "meta") -> tuple[Any, Any]:
+    """The module of an "hf:" recipe on `device`, with random weights where that has memory, and its input="""
     import torch
     import transformers
 
@@ -145,5 +145,5 @@ def build(recipe: Recipe) -> tuple[Any, Any]:
         )
     else:
         sizes = str(recipe.integer("seq"))
-    with torch.device("meta"):
+    with torch.device(device):
         return getattr(transformers, architecture.module)(config), sizes

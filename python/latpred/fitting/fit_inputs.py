@@ -56,6 +56,7 @@ class Effects:
     versions: tuple[str, ...]  # "runtime|version"
     launches: tuple[str, ...]  # "chip|runtime", "device|runtime" where effects of chips are folded into devices
     hosts: tuple[str, ...]  # "source|device|runtime|version"
+    shared_versions: tuple[str, ...] = ()  # those that several chips ran: their effect is not a chip's
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> Effects:
@@ -66,6 +67,7 @@ class Effects:
             tuple(sorted(set(versions.of_rows(rows)[versions.is_said(rows)]))),
             tuple(sorted(set(_by_runtime(rows.chip, rows)[rows.runtime.isin(host_calls.PACED_BY_THE_HOST)]))),
             tuple(sorted(set(hosts(rows)))),
+            versions.of_several(rows[versions.is_said(rows)], "chip"),
         )
 
 

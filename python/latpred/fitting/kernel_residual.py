@@ -1,6 +1,6 @@
-"""Fits the default predictor: physics of each kernel times an inverse efficiency that a small MLP has learnt.
+"""Fits the default predictor: physics of each kernel, and of it what a small MLP has learnt (ic, a, ib, c, gap).
 
-    compute = FLOPs / peak x exp(ic) x wave factor ^ a x feeding factor
+    compute = FLOPs / peak, or cycles of PyTorch's norms, x exp(ic) x wave factor ^ a x feeding factor
     memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
     seconds = pnorm3(compute, memory) + gap / clock
     call    = pnorm3(sum of seconds, host) x what networks much like it are off (alike_networks.py)
@@ -118,10 +118,20 @@ class KernelResidual:
         return np.array(found)
 
     def _runtimes(self) -> dict[str, str]:
-        """For each "runtime|version" that is stored whose effects it has: without a version its newest's."""
-        newest = versions.newest(self.effects.versions)
+        """For each "runtime|version" that is stored whose effects it has: without a version the newest's, of those that
+        several chips ran where there are any."""
+        newest = self.usual_versions()
         runtimes = sorted({name.partition("|")[0] for name in self.effects.versions})
         return {f"{runtime}|": newest[runtime] for runtime in runtimes} | {name: name for name in self.effects.versions}
+
+    def usual_versions(self) -> dict[str, str]:
+        """ "runtime|version" that answers where a request says none, by "runtime"."""
+        return versions.newest(self.effects.versions) | versions.newest(self.effects.shared_versions)
+
+    def default_versions(self, rows: pd.DataFrame) -> dict[str, dict[str, str]]:
+        """Versions that answer instead of these about boards of a chip that ran a newer one, by device and runtime."""
+        of_chips = versions.newer_on_chips(rows, self.usual_versions())
+        return {board: of_chips[chip] for board, chip in _chip_of().items() if chip in of_chips}
 
     def _runtime_effects(self, member: dict[str, np.ndarray]) -> np.ndarray:
         places = [self.effects.versions.index(version) for version in self._runtimes().values()]
@@ -207,6 +217,7 @@ def fit(table: KernelTable, seeds: Sequence[int] = (0,), done: Done | None = Non
 # A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
 SHARE_THAT_TEACHES = checkpoint.SHARE_THAT_TEACHES
 ROWS_THAT_TEACH = 10  # a kind that fewer rows show stays one by analogy
+GENERAL_UNITS = 0  # among the units of a kernel: those of no product
 # Timings of networks from which on a device counts as measured: calibration settles with 5 to 10 of one machine.
 NETWORKS_THAT_MEASURE = 20
 
@@ -232,6 +243,23 @@ def _measured_devices(rows: pd.DataFrame) -> list[str]:
     return sorted(counts.index[counts >= NETWORKS_THAT_MEASURE])
 
 
+def _arithmetics_by_device(table: KernelTable) -> dict[str, list[str]]:
+    """Those of the products of whole networks, where they are enough to teach, on each device."""
+    arithmetic = table.inputs[:, [COLUMNS.index(f"arithmetic_{name}") for name in ARITHMETICS]].argmax(axis=1)
+    cell = arithmetic[table.input]
+    cells = len(ARITHMETICS)
+    roofline_s = np.where(table.term("units") == GENERAL_UNITS, 0.0, table.roofline_s())
+    shares = np.bincount(table.call() * cells + cell, roofline_s, table.size * cells).reshape(table.size, cells)
+    whole_s = np.bincount(table.call(), table.roofline_s(), table.size)
+    is_network = ~np.asarray(table.rows.recipe.str.startswith(checkpoint.OPERATOR_RECIPES))
+    teaches = (shares >= SHARE_THAT_TEACHES * whole_s[:, None]) & is_network[:, None]
+    found = {}
+    for device, where in table.rows.groupby("device").indices.items():
+        counts = teaches[where].sum(axis=0)
+        found[str(device)] = [name for name, count in zip(ARITHMETICS, counts, strict=True) if count >= ROWS_THAT_TEACH]
+    return {device: names for device, names in found.items() if names}
+
+
 def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[str, Any]) -> dict[str, Any]:
     """Everything that the predictor's answers can be judged by; `table` is what it was fitted on, `intervals` the
     entries about these."""
@@ -241,6 +269,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
         **_core.checkpoint_format(),
         "predictor": NAME,
         **fitted.manifest(),
+        "default_versions": fitted.default_versions(rows),
         "evidence": {
             "is_fitted": True,
             "devices": _measured_devices(clear.rows),
@@ -248,6 +277,7 @@ def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[st
             "versions": versions.told_apart(clear.rows),
             "device_versions": versions.by_device(clear.rows),
             "precisions": sorted(set(clear.rows.precision)),
+            "device_arithmetics": _arithmetics_by_device(clear),
             **checkpoint.measured_batches(clear.rows),
             "rows": _rows_by_kind(clear),
             "families": situation.measured_families(clear.rows),

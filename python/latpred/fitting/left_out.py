@@ -31,7 +31,7 @@ WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
 CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
 # Those that single operators were timed on too: left out are their networks alone.
-CHIPS_WITH_OPERATORS = ("GA100", "AD102", "GV100", "TU104")
+CHIPS_WITH_OPERATORS = ("GA100", "AD102", "GV100", "TU104", "GH100")
 # Families outside the folds that are left out whole.
 FAMILIES = ("anb", "nb201", "fbnet", "ofa", "bert")
 TIMM_SOURCE = "pytorch-image-models"

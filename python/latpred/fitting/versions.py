@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,23 @@ def by_device(rows: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
     """told_apart() of each device that has any."""
     found = {str(device): told_apart(of_device) for device, of_device in rows.groupby("device")}
     return {device: of_device for device, of_device in found.items() if of_device}
+
+
+def of_several(rows: pd.DataFrame, column: str) -> tuple[str, ...]:
+    """ "runtime|version" of those that two and more of `column` ran."""
+    counts = rows.groupby(of_rows(rows))[column].nunique()
+    return tuple(sorted(counts.index[counts > 1]))
+
+
+def newer_on_chips(rows: pd.DataFrame, usual: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """For each chip and runtime the newest version that it ran, where that is newer than the `usual` one of the runtime
+    ("runtime|version")."""
+    found: dict[str, dict[str, str]] = {}
+    for chip, of_chip in rows[is_said(rows)].groupby("chip"):
+        for runtime, name in newest(of_rows(of_chip).unique()).items():
+            if runtime in usual and "|" not in runtime and oldest_first([usual[runtime], name])[-1] != usual[runtime]:
+                found.setdefault(str(chip), {})[runtime] = name.partition("|")[2]
+    return found
 
 
 def are_others(rows: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
