@@ -93,7 +93,8 @@ def predict(
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: "eager". precision: a name in precisions().
     runtime_version: a measured one of it, or a stack that runs it: "torch 2.4", "tensorrt 10", "paddle inference"
-        (docs/runtimes.md has them all); None: not said, which answers by the newest with a wider interval.
+        (docs/runtimes.md has them all); None: not said, which answers by the newest that several
+        chips, or this one, ran, with a wider interval.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
     predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual"; on "cpu"
