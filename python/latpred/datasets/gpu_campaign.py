@@ -1,4 +1,4 @@
-"""Networks measured for this project on GPUs that were lent to it, by benchmarks/gpu_campaign (Apache-2.0)."""
+"""Networks measured for this project on GPUs by benchmarks/gpu_campaign (Apache-2.0)."""
 
 from __future__ import annotations
 
