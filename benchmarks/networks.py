@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from plain_networks import attention, convolutional, mobile
 
 if TYPE_CHECKING:
+    import latpred
     import torch
 
 IMAGE = (3, 224, 224)
@@ -43,6 +44,13 @@ class Network:
         if self.is_text:
             return torch.randint(0, _WORDS, (batch, *self.sizes), device=device)
         return torch.randn(batch, *self.sizes, device=device)
+
+    def graph(self, batch: int = 1) -> latpred.Graph:
+        """What latpred reads of it."""
+        import latpred
+
+        sizes = f"{self.input_text}:int64" if self.is_text else self.input_text
+        return latpred.load(model=self.build().eval(), input=sizes, batch=batch)
 
 
 def _rows(family: str, builders: dict[str, Callable[[], torch.nn.Module]], **settings: object) -> list[Network]:

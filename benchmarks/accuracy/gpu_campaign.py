@@ -45,10 +45,7 @@ class _Networks:
 
     def _graph(self, recipe: str, batch: int) -> latpred.Graph:
         network = self._plain.get(recipe)
-        if network is None:
-            return graph_of(recipe, batch, self._cache)
-        sizes = f"{network.input_text}:int64" if network.is_text else network.input_text
-        return latpred.load(model=network.build().eval(), input=sizes, batch=batch)
+        return graph_of(recipe, batch, self._cache) if network is None else network.graph(batch)
 
     def predict(self, row: Row, predictor: str = PREDICTORS[0]) -> latpred.Prediction:
         """What is said of what `row` measured."""
@@ -84,10 +81,8 @@ def _memory(networks: _Networks, rows: list[Row]) -> dict[str, Any]:
     return _line("memory of the process", [answer.memory_mb for answer in answers], ends, value)
 
 
-def _energy(networks: _Networks, rows: list[Row]) -> list[dict[str, Any]]:
-    chosen = [row for row in rows if row.quantity == "energy_j"]
-    seconds = {row.id: row.value for row in rows if row.quantity == "latency_s"}
-    taken = [seconds[dataclasses.replace(row, quantity="latency_s").id] for row in chosen]
+def _energy(networks: _Networks, data: Path) -> list[dict[str, Any]]:
+    chosen, taken = zip(*gpu_campaign.read_energy(data), strict=True)
     answers = [networks.predict(row) for row in chosen]
     value = np.array([row.value for row in chosen])
     energy = [answer.energy_j for answer in answers]
@@ -116,7 +111,7 @@ def run(data: Path, graphs: Path) -> dict[str, Any]:
     rows = [row for row in gpu_campaign.read_all(data) if not row.partition]
     plain = [row for row in rows if row.recipe.startswith(PLAIN)]
     return {
-        "lines": [*_plain(networks, plain), _memory(networks, rows), *_energy(networks, rows)],
+        "lines": [*_plain(networks, plain), _memory(networks, rows), *_energy(networks, data)],
         "kernels": _kernels(networks, data),
     }
 

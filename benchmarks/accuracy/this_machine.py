@@ -25,17 +25,12 @@ import docs_table
 import latpred
 from latpred import _core
 from latpred.fitting.errors import summarise
-from networks import NETWORKS, Network
+from networks import NETWORKS
 
 MARK = "benchmarks/accuracy/this_machine.py"
 PREDICTORS = ("kernel_residual", "analytic", "linear", "roofline")
 BATCHES = (1, 8)
 LONGEST_S = 3.0  # of a call
-
-
-def _graph(network: Network) -> latpred.Graph:
-    sizes = f"{network.input_text}:int64" if network.is_text else network.input_text
-    return latpred.load(model=network.build().eval(), input=sizes)
 
 
 def _answers(graph: latpred.Graph) -> dict[str, tuple[float, float, float]]:
@@ -63,7 +58,7 @@ def measure(folder: Path) -> dict[str, Any]:
     bench, journal = Bench("cpu", is_smoke=False), Journal(folder / "this_machine.jsonl")
     answers = {}
     for network in NETWORKS:
-        graph = _graph(network)
+        graph = network.graph()
         for batch in BATCHES:
             setting, found = Setting(network.recipe, batch), _answers(graph.with_batch(batch))
             if found[PREDICTORS[0]][0] > LONGEST_S:

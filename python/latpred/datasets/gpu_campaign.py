@@ -31,6 +31,15 @@ def read_all(data: Path) -> Iterator[Row]:
             yield Row(**{str(name): _value(str(name), value) for name, value in values.items()})
 
 
+def read_energy(data: Path) -> Iterator[tuple[Row, float]]:
+    """Every reading of joules on a whole GPU, and the seconds that the same call took."""
+    rows = list(read_all(data))
+    seconds = {row.id: row.value for row in rows if row.quantity == "latency_s"}
+    for row in rows:
+        if row.quantity == "energy_j" and not row.partition:
+            yield row, seconds[dataclasses.replace(row, quantity="latency_s").id]
+
+
 def _value(name: str, value: Any) -> Any:
     import pandas as pd
 

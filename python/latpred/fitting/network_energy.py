@@ -52,15 +52,11 @@ class Reading:
 def read(data: Path, graphs: GraphCache) -> list[Reading]:
     """Every reading of energy that a trace of the same call explains."""
     traces = {(trace.recipe, trace.batch, trace.precision, trace.device): trace for trace in kernel_traces.read(data)}
-    rows = list(gpu_campaign.read_all(data))
-    seconds = {row.id: row.value for row in rows if row.quantity == "latency_s"}
     found = []
-    for row in rows:
+    for row, latency_s in gpu_campaign.read_energy(data):
         trace = traces.get((row.recipe, row.batch, row.precision, row.device))
-        if row.quantity != "energy_j" or row.partition or trace is None:
-            continue
-        latency_s = seconds[dataclasses.replace(row, quantity="latency_s").id]
-        found.append(Reading(row.recipe, row.value / latency_s, latency_s, _groups(trace, graphs)))
+        if trace is not None:
+            found.append(Reading(row.recipe, row.value / latency_s, latency_s, _groups(trace, graphs)))
     return sorted(found, key=lambda reading: reading.recipe)
 
 
