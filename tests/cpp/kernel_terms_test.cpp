@@ -99,6 +99,12 @@ TEST(KernelTerms, UnitsThatDoMoreInACycleAreHarderToFeed) {
   EXPECT_EQ(terms(kernel, "A100", "1g.5gb").feeding_factor, terms(kernel, "A100").feeding_factor);
   EXPECT_EQ(terms(product(512, 512, 512, Arithmetic::fp32), "A100").feeding_factor, 1);  // not on matrix units
   EXPECT_EQ(terms(stream(kMega), "A100").feeding_factor, 1);
+  Kernel convolution = product(512, 512, 512, Arithmetic::fp32);
+  convolution.kind = CostKind::conv;
+  EXPECT_NEAR(terms(convolution, "H200").feeding_factor, 2, 1e-2);  // half of its lanes
+  EXPECT_NEAR(terms(convolution, "V100").feeding_factor, 1, 1e-2);
+  EXPECT_EQ(terms(convolution, "GTX 1080 Ti").feeding_factor, 1);
+  EXPECT_EQ(terms(product(512, 512, 512, Arithmetic::fp32), "H200").feeding_factor, 1);
   Device other = device("A100");
   other.clock_hz.reset();
   EXPECT_EQ(kernel_terms(kernel, other, partition(other, "")).feeding_factor, 1);
@@ -133,6 +139,43 @@ TEST(KernelTerms, NominalTimeIsThatOfAnA100WithoutWeights) {
   EXPECT_EQ(terms(kernel, "T4").nominal_s, nominal_s(kernel));
 }
 
+TEST(KernelTerms, PyTorchsOwnDepthwiseConvolutionKeepsTheSmsBusy) {
+  Kernel kernel = stream(kMega);
+  kernel.kind = CostKind::conv_depthwise;
+  kernel.window = 9;
+  kernel.macs = 1e8;
+  kernel.flops = 2e8;
+  const double by_cudnn_s = terms(kernel, "H200").compute_s;
+  kernel.is_native_depthwise = true;
+  const Device& on = device("H200");
+  const double cycle_s = 1 / (*on.clock_hz * on.sustained_share.value);
+  const KernelTerms native = terms(kernel, "H200");
+  EXPECT_NEAR(native.compute_s, 1e8 / 9 * (1.6 + 9 * 0.11) * cycle_s / on.sms, 1e-12);
+  EXPECT_GT(native.compute_s, 10 * by_cudnn_s);
+  EXPECT_DOUBLE_EQ(native.least_compute_s, 0.9 * native.compute_s);
+  EXPECT_NEAR(terms(kernel, "H200", "66sm").compute_s, 2 * native.compute_s, 1e-12);
+  EXPECT_EQ(input(kernel, "H200", "native_depthwise"), 1);
+  const double on_cores_s = terms(kernel, "Core i9-10940X").compute_s;
+  kernel.is_native_depthwise = false;
+  EXPECT_EQ(terms(kernel, "Core i9-10940X").compute_s, on_cores_s);  // which are no SMs
+}
+
+TEST(KernelTerms, UnalignedProductsLeaveTensorCoresIdle) {
+  Kernel head = product(32768, 50257, 768, Arithmetic::fp16);
+  const KernelTerms aligned = terms(head, "H200");
+  head.is_unaligned = true;
+  const KernelTerms unaligned = terms(head, "H200");
+  const Device& on = device("H200");
+  EXPECT_NEAR(unaligned.compute_s, head.flops / (512 * on.sms * *on.clock_hz * on.sustained_share.value), 1e-9);
+  EXPECT_GT(unaligned.compute_s, 4 * aligned.compute_s);
+  EXPECT_EQ(unaligned.least_compute_s, aligned.least_compute_s);
+  // A chip that does no more in a cycle, and one whose units do not have this arithmetic.
+  const KernelTerms on_consumer_chip = terms(head, "RTX 3090");
+  EXPECT_NEAR(on_consumer_chip.compute_s, on_consumer_chip.least_compute_s / 0.9, 1e-12);
+  const KernelTerms without_units = terms(head, "GTX 1080 Ti");
+  EXPECT_NEAR(without_units.compute_s, without_units.least_compute_s / 0.9, 1e-12);
+}
+
 TEST(KernelTerms, NormsOfPyTorchKeepTheSmsBusy) {
   constexpr double kElements = 1e7;
   const auto norm = [](CostKind kind, double row) {
@@ -144,10 +187,16 @@ TEST(KernelTerms, NormsOfPyTorchKeepTheSmsBusy) {
   };
   const Device& on = device("H200");
   const double cycle_s = 1 / (*on.clock_hz * on.sustained_share.value);
-  const KernelTerms batch_norm = terms(norm(CostKind::batch_norm, 0), "H200");
-  EXPECT_NEAR(batch_norm.compute_s, kElements * 0.8 * cycle_s / on.sms, 1e-12);
-  EXPECT_EQ(batch_norm.least_compute_s, 0);
-  EXPECT_NEAR(terms(norm(CostKind::batch_norm, 0), "H200", "66sm").compute_s, 2 * batch_norm.compute_s, 1e-12);
+  const auto batch_norm_of = [&](double pixels, std::string_view part = "") {
+    Kernel kernel = norm(CostKind::batch_norm, 0);
+    kernel.positions = pixels;
+    return terms(kernel, "H200", part);
+  };
+  const KernelTerms batch_norm = batch_norm_of(56 * 56);
+  EXPECT_NEAR(batch_norm.compute_s, kElements * 0.57 * cycle_s / on.sms, 1e-12);
+  EXPECT_NEAR(batch_norm_of(7 * 7).compute_s, kElements / 49 * 170 * cycle_s / on.sms, 1e-12);
+  EXPECT_DOUBLE_EQ(batch_norm.least_compute_s, 0.9 * batch_norm.compute_s);
+  EXPECT_NEAR(batch_norm_of(56 * 56, "66sm").compute_s, 2 * batch_norm.compute_s, 1e-12);
   // Short rows take longer.
   EXPECT_GT(terms(norm(CostKind::layer_norm, 96), "H200").compute_s,
             4 * terms(norm(CostKind::layer_norm, 1024), "H200").compute_s);
@@ -293,41 +342,6 @@ TEST(TermColumns, SizesFillVectorsWhereTheRuntimePadsThem) {
     EXPECT_EQ(input(uneven, "T4", column), 0) << column;
     EXPECT_EQ(input(uneven, "T4", column, "tensorrt"), 1) << column;
   }
-}
-
-TEST(TermColumns, TellDepthwiseConvolutionsThatPyTorchKeepsForItself) {
-  Kernel kernel;
-  kernel.kind = CostKind::conv_depthwise;
-  kernel.arithmetic = Arithmetic::fp16;
-  kernel.groups = 64;
-  kernel.window = 9;
-  kernel.positions = 14 * 14;
-  const auto is_native = [&](double window, double stride, double channels, double positions) {
-    Kernel changed = kernel;
-    changed.window = window;
-    changed.stride = stride;
-    changed.groups = channels;
-    changed.positions = positions;
-    return input(changed, "A100", "native_depthwise") == 1;
-  };
-  EXPECT_FALSE(is_native(9, 1, 64, 14 * 14));
-  EXPECT_FALSE(is_native(25, 1, 64, 7 * 7));
-  EXPECT_TRUE(is_native(9, 1, 64, 6 * 6));
-  EXPECT_TRUE(is_native(9, 1, 16, 14 * 14));
-  EXPECT_TRUE(is_native(49, 1, 64, 14 * 14));
-  EXPECT_TRUE(is_native(3, 1, 64, 14 * 14));  // 1 x 3
-  EXPECT_TRUE(is_native(9, 4, 64, 14 * 14));
-  EXPECT_TRUE(is_native(9, 4, 256, 7 * 7));
-  EXPECT_FALSE(is_native(9, 4, 256, 14 * 14));
-  EXPECT_FALSE(is_native(9, 4, 512, 7 * 7));
-  EXPECT_TRUE(is_native(9, 2, 512, 14 * 14));  // stride 1 x 2
-  kernel.arithmetic = Arithmetic::bf16;
-  EXPECT_TRUE(is_native(9, 1, 64, 14 * 14));
-  kernel.channels_last = true;
-  EXPECT_FALSE(is_native(49, 1, 64, 14 * 14));
-  kernel.channels_last = false;
-  EXPECT_EQ(input(kernel, "A100", "native_depthwise"), 1);
-  EXPECT_EQ(input(kernel, "A100", "native_depthwise", "tensorrt"), 0);
 }
 
 // ATen has a kernel for each, Inductor one template.

@@ -31,16 +31,18 @@ struct Kernel {
   double n = 0;
   double k = 0;
   double groups = 1;
-  bool is_3x3 = false;         // a convolution's window of 3 x 3 without gaps: what Winograd's algorithms are for
-  double window = 1;           // elements of the convolution or pooling window
-  double stride = 1;           // product over the spatial axes
-  double positions = 0;        // pixels of one output image: convolutions, pooling, resizing
-  double row = 0;              // elements that one result of a norm, softmax or reduction combines
-  double normalised = 0;       // elements that PyTorch's own kernel of a norm goes through; 0: another's, or no norm
-  bool masked = false;         // attention with a mask added to its scores
-  bool interpolates = false;   // resizing by more than the nearest pixel, by PyTorch's own kernel
-  bool channels_last = false;  // reads its image with the channels innermost
-  bool concatenates = false;   // a generated one that puts parts together, and does something else besides
+  bool is_3x3 = false;    // a convolution's window of 3 x 3 without gaps: what Winograd's algorithms are for
+  double window = 1;      // elements of the convolution or pooling window
+  double stride = 1;      // product over the spatial axes
+  double positions = 0;   // pixels of one output image: convolutions, pooling, resizing, batch norms
+  double row = 0;         // elements that one result of a norm, softmax or reduction combines
+  double normalised = 0;  // elements that PyTorch's own kernel of a norm goes through; 0: another's, or no norm
+  bool masked = false;    // attention with a mask added to its scores
+  bool is_native_depthwise = false;  // a depth-wise convolution by PyTorch's own kernel, which cuDNN is not asked for
+  bool is_unaligned = false;         // a product, as it lies, of 16-bit rows that begin between multiples of 16 bytes
+  bool interpolates = false;         // resizing by more than the nearest pixel, by PyTorch's own kernel
+  bool channels_last = false;        // reads its image with the channels innermost
+  bool concatenates = false;         // a generated one that puts parts together, and does something else besides
 
   [[nodiscard]] double bytes() const { return bytes_in + bytes_out + weight_bytes; }
 };

@@ -85,32 +85,6 @@ double uneven_bf16(In in, std::size_t) {
   return flag(is_dense && executed(in) == Arithmetic::bf16 && is_even == 0);
 }
 
-// What PyTorch gives to cuDNN of depth-wise convolutions whose channels are not innermost
-// (check_cudnn_depthwise_workload_with_filter in ATen/native/Convolution.cpp, 1.13 to 2.9; a batch of 1 is treated as
-// others are). Its own kernel runs the rest.
-constexpr std::array kSquareWindows{1.0, 9.0, 25.0};
-constexpr double kLeastChannels = 32;
-constexpr double kLeastWidth = 7;
-constexpr double kHalved = 4;  // stride 2 both ways, which is for many channels or wide images of not so few
-constexpr double kManyChannels = 512;
-constexpr double kSomeChannels = 256;
-constexpr double kWide = 28;
-
-bool is_given_to_cudnn(const Kernel& kernel) {
-  const double width = std::round(std::sqrt(kernel.positions * kernel.stride));  // of a square image
-  const bool is_square = std::ranges::count(kSquareWindows, kernel.window) > 0;
-  if (kernel.arithmetic != Arithmetic::fp16 || !is_square) return false;
-  if (kernel.groups < kLeastChannels || width < kLeastWidth) return false;
-  if (kernel.stride == 1) return true;
-  return kernel.stride == kHalved && kernel.window > 1 &&
-         (kernel.groups >= kManyChannels || (kernel.groups >= kSomeChannels && width >= kWide));
-}
-
-double native_depthwise(In in, std::size_t) {
-  const bool is_channels_first = in.kernel.kind == CostKind::conv_depthwise && !in.kernel.channels_last;
-  return flag(in.runtime.strided_views && in.runtime.on_gpu && is_channels_first && !is_given_to_cudnn(in.kernel));
-}
-
 // Runtimes that do something else with the same kernels than eager launches do.
 constexpr std::array<std::string_view, 4> kOtherRuntimes{"compiled", "tensorrt", "onnxruntime", "kernel"};
 
@@ -168,7 +142,8 @@ std::vector<TermColumn> make_columns() {
   }
   table.push_back(
       {"uneven_groups", "0 or 1", "channels innermost, in groups that are no power of two of them", uneven_groups});
-  table.push_back({"native_depthwise", "0 or 1", "a depth-wise convolution by PyTorch's own kernel", native_depthwise});
+  table.push_back({"native_depthwise", "0 or 1", "a depth-wise convolution by PyTorch's own kernel",
+                   [](In in, std::size_t) { return flag(in.kernel.is_native_depthwise); }});
   table.push_back(
       {"uncommon_depthwise", "0 or 1",
        "a depth-wise convolution, channels innermost, of another window than 1, 3, 5 or 7 squared or of more "

@@ -43,6 +43,12 @@ constexpr std::array<UsualRate, 4> kUsualRates{
 constexpr double kFeedingExponent = 0.2;
 constexpr double kFlopsPerProduct = 2;
 
+// Convolutions in float32 gain nothing of the second 64 lanes that an SM has from the RTX 3090 and H100 on: with them
+// counted, networks on an H200 left out came out 1.4 times too quick, and those on a V100, which has 64, 1.3 times too
+// slow. cuBLAS's products do gain; Pascal's SMs have 128 lanes that cuDNN's kernels of the time were written for.
+constexpr double kConvolutionLanes = 64;
+constexpr int kLanesOfIntegersCapability = 75;
+
 // The clock whose cycles make the learnt gap: a scale, near that of most measured cards.
 constexpr double kGapClockHz = 1.7e9;
 
@@ -81,31 +87,65 @@ double usable_bandwidth(const Kernel& kernel, double bytes_per_s) {
 constexpr Kinds kBandwidthBound = kNormalising;
 
 // PyTorch's kernels of norms keep the SMs busy for longer than their bytes take on cards with much memory bandwidth for
-// an SM: cycles of one SM, read off traces on an H200 (benchmarks/gpu_campaign, part "kernels": cuDNN's batch norm
-// takes as long in half precision as in single; layer norm has a block of threads for each row). Of a group norm one
-// block walks all of a group: few large groups, as PoolFormer's, leave most SMs idle.
+// an SM: cycles of one SM, as benchmarks/kernel_cycles.py prints them of an H200. cuDNN's batch norm, which takes as
+// long in half precision as in single, and layer norm have a block of threads for each image of one channel or row. Of
+// a group norm one block walks all of a group: few large groups, as PoolFormer's, leave most SMs idle.
 struct NormCycles {
   CostKind kind;
   double of_element;
   double of_row;
+  double least_of_row;
   double of_element_in_turn;  // by the one block that walks a row
 };
-constexpr std::array<NormCycles, 3> kNormCycles{
-    {{CostKind::batch_norm, 0.8, 0, 0}, {CostKind::layer_norm, 0.55, 350, 0}, {CostKind::group_norm, 0.5, 0, 1.9}}};
+constexpr std::array<NormCycles, 3> kNormCycles{{{CostKind::batch_norm, 0.57, 0, 170, 0},
+                                                 {CostKind::layer_norm, 0.55, 350, 0, 0},
+                                                 {CostKind::group_norm, 0.5, 0, 0, 1.9}}};
 
 double norm_s(const Kernel& kernel, double clock_hz, double sms) {
   const auto* const known = std::ranges::find(kNormCycles, kernel.kind, &NormCycles::kind);
   if (known == kNormCycles.end()) return 0;
-  const double rows = kernel.row > 0 ? kernel.normalised / kernel.row : 0;
-  const double cycles = kernel.normalised * known->of_element + rows * known->of_row;
-  return std::max(cycles / sms, kernel.row * known->of_element_in_turn) / clock_hz;
+  const double found = kernel.kind == CostKind::batch_norm ? kernel.positions : kernel.row;
+  const double row = found > 0 ? found : kernel.normalised;
+  const double rows = kernel.normalised / row;
+  const double cycles = rows * std::max(known->least_of_row, row * known->of_element + known->of_row);
+  return std::max(cycles / sms, row * known->of_element_in_turn) / clock_hz;
 }
 
-double compute_s(const Kernel& kernel, const Device& device, const Partition& partition) {
-  if (kernel.normalised > 0 && device.clock_hz) {
-    return norm_s(kernel, *device.clock_hz * device.sustained_share.value, partition.sms);
+// PyTorch's own kernel of depth-wise convolutions works out where each element of the window lies: cycles of one SM,
+// the same in half precision, as the same command prints them.
+constexpr double kDepthwiseCyclesOfOutput = 1.6;
+constexpr double kDepthwiseCyclesOfElement = 0.11;
+
+double depthwise_cycles(const Kernel& kernel) {
+  const double outputs = kernel.macs / std::max(1.0, kernel.window);
+  return outputs * (kDepthwiseCyclesOfOutput + kernel.window * kDepthwiseCyclesOfElement);
+}
+
+// What an SM's tensor cores get to do in a cycle where the rows of a product are not aligned, whatever they could do:
+// GPT-2's head of 50257 words takes twice as long on an A100 as one of 50304 (700 flops a cycle; nanoGPT: a step of
+// training is a quarter quicker), on an H200 four times (350; benchmarks/gpu_campaign).
+constexpr double kUnalignedFlopsPerCycle = 512;
+
+struct ComputeTime {
+  double expected_s;
+  double least_s;
+};
+
+ComputeTime compute_time(const Kernel& kernel, const Device& device, const Partition& partition) {
+  const double at_peak_s =
+      has(kBandwidthBound, kernel.kind) ? 0 : kernel.flops / sustained_peak(kernel, device, partition);
+  const ComputeTime by_peak{at_peak_s, kSmallestInverse * at_peak_s / winograd_saving(kernel, device)};
+  if (!device.is_gpu || !device.clock_hz) return by_peak;
+  const double cycles_per_s = *device.clock_hz * device.sustained_share.value;
+  // The same instructions on every chip: where bandwidth hides them, nothing else keeps the fit from forgetting them.
+  if (kernel.normalised > 0 || kernel.is_native_depthwise) {
+    const double known_s = kernel.is_native_depthwise ? depthwise_cycles(kernel) / cycles_per_s / partition.sms
+                                                      : norm_s(kernel, cycles_per_s, partition.sms);
+    return {known_s, kSmallestInverse * known_s};
   }
-  return has(kBandwidthBound, kernel.kind) ? 0 : kernel.flops / sustained_peak(kernel, device, partition);
+  if (!kernel.is_unaligned || !uses_tensor_cores(kernel, device)) return by_peak;
+  const double unaligned_s = kernel.flops / kUnalignedFlopsPerCycle / cycles_per_s / partition.sms;
+  return {std::max(at_peak_s, unaligned_s), by_peak.least_s};
 }
 
 // Each step of a recurrent layer waits for the one before: its product fills the device alone, weights are read again,
@@ -124,13 +164,23 @@ void step_by_step(const Kernel& kernel, const Device& device, const Partition& p
   terms.gap_scale *= steps;
 }
 
+double products_per_cycle(const Device& device, double peak_flops_per_s) {
+  return peak_flops_per_s / kFlopsPerProduct / device.sms / *device.clock_hz;
+}
+
+double lanes_factor(const Kernel& kernel, const Device& device) {
+  const auto peak = device.peak_flops_per_s(Arithmetic::fp32);
+  if (library_of(kernel) != KernelLibrary::convolution || !peak || !device.clock_hz || device.sms <= 0) return 1;
+  if (device.compute_capability.value_or(0) < kLanesOfIntegersCapability) return 1;
+  return std::max(1.0, products_per_cycle(device, *peak) / kConvolutionLanes);
+}
+
 double feeding_factor(const Kernel& kernel, const Device& device) {
   const auto* const usual = std::find_if(kUsualRates.begin(), kUsualRates.end(),
                                          [&](const UsualRate& row) { return row.arithmetic == kernel.arithmetic; });
   const auto peak = device.peak_flops_per_s(kernel.arithmetic);
   if (usual == kUsualRates.end() || !peak || !device.clock_hz || device.sms <= 0) return 1;
-  const double products_per_cycle = *peak / kFlopsPerProduct / device.sms / *device.clock_hz;
-  return std::pow(products_per_cycle / usual->products_per_cycle, kFeedingExponent);
+  return std::pow(products_per_cycle(device, *peak) / usual->products_per_cycle, kFeedingExponent);
 }
 
 }  // namespace
@@ -156,8 +206,11 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   terms.library = library_of(kernel);
   const bool has_own_units = kernel.arithmetic != Arithmetic::fp32 && has_units(device, kernel.arithmetic);
   if (is_product(kernel)) terms.units = has_own_units ? ComputeUnits::matrix : ComputeUnits::general_product;
-  terms.compute_s = compute_s(kernel, device, partition);
+  const ComputeTime compute = compute_time(kernel, device, partition);
+  terms.compute_s = compute.expected_s;
+  terms.least_compute_s = compute.least_s;
   if (terms.units == ComputeUnits::matrix) terms.feeding_factor = feeding_factor(kernel, device);
+  if (terms.units == ComputeUnits::general_product) terms.feeding_factor = lanes_factor(kernel, device);
   if (is_product(kernel)) {
     terms.wave_factor = choose_tiling(kernel, uses_tensor_cores(kernel, device), partition.sms).time_factor;
   }
@@ -166,9 +219,6 @@ KernelTerms kernel_terms(const Kernel& kernel, const Device& device, const Parti
   const double bandwidth_bytes_per_s = partition.bandwidth_bytes_per_s(device);
   terms.bandwidth_bytes_per_s = usable_bandwidth(kernel, bandwidth_bytes_per_s);
   terms.l2_bytes = l2_bytes(device) * partition.l2_share;
-  // The cycles of norms are one chip's: no bound for others.
-  terms.least_compute_s =
-      kernel.normalised > 0 ? 0 : kSmallestInverse * terms.compute_s / winograd_saving(kernel, device);
   const double held_bytes = std::min(terms.activation_bytes, terms.l2_bytes);
   const double least_bytes = terms.weight_bytes + terms.activation_bytes - held_bytes * (1 - 1 / kL2BandwidthMultiple);
   terms.least_memory_s = least_bytes / terms.bandwidth_bytes_per_s / kLargestBandwidthShare;

@@ -8,6 +8,7 @@
 #include "operators/attention_sizes.h"
 #include "operators/layout.h"
 #include "operators/products.h"
+#include "pytorch_kernels.h"
 
 namespace latpred {
 namespace {
@@ -20,9 +21,11 @@ double product(const Shape& sizes) {
 }
 
 void describe_image(const Graph& graph, const Node& node, const AnchorContext& context, Kernel& row) {
-  if (!has(kImageKinds, row.kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return;
-  const Shape image = channels_first(node.attributes, graph.tensors[node.outputs[0]].shape);
+  const Tensor* output = output_tensor(graph, node, 0);
+  if (!has(kImageKinds | of(CostKind::batch_norm), row.kind) || output == nullptr) return;
+  const Shape image = channels_first(node.attributes, output->shape);
   if (image.size() > 2) row.positions = product(Shape(image.begin() + 2, image.end()));
+  if (row.kind == CostKind::batch_norm) return;
   row.interpolates =
       row.kind == CostKind::resize && context.is_pytorch && node.attributes.text("mode", "nearest") != "nearest";
   row.channels_last =
@@ -82,6 +85,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
   row.m = gemm.m;
   row.n = gemm.n;
   row.k = gemm.k;
+  row.is_unaligned = context.is_pytorch && is_unaligned(row);
   describe_image(graph, node, context, row);
   if (has(kNorms, row.kind)) row.row = combined_elements(graph, node);
   if (context.is_pytorch) row.normalised = normalised_elements(graph, node, context, row.kind);
@@ -96,6 +100,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
     row.window = static_cast<double>(convolution->window_elements());
     row.is_3x3 = is_3x3(node, *convolution);
   }
+  row.is_native_depthwise = context.calls_pytorch && is_native_depthwise(row);
 }
 
 double executed_share(const Kernel& row, const Node& node) {

@@ -9,6 +9,7 @@ namespace latpred {
 
 struct AnchorContext {
   const std::vector<bool>& channels_last;  // [tensors] of PyTorch's memory format; empty elsewhere
+  bool calls_pytorch = false;              // for what it does not generate itself
   bool is_pytorch = false;                 // runs PyTorch's own kernels
   bool moves_channels_last = false;        // the compiler gives convolutions such images
 };

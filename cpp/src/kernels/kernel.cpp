@@ -55,6 +55,7 @@ RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) 
   row.repeat = node.repeat;
   describe_anchor(prepared.graph, node,
                   {.channels_last = prepared.channels_last,
+                   .calls_pytorch = prepared.runtime.strided_views,
                    .is_pytorch = prepared.runtime.strided_views && !prepared.runtime.fuses,
                    .moves_channels_last = prepared.plan && prepared.plan->moves_channels_last},
                   row);

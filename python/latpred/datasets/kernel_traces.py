@@ -37,13 +37,22 @@ _GROUPS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 @dataclasses.dataclass(frozen=True)
 class Trace:
-    """One call; seconds by group."""
+    """One call; its kernels by the name that CUDA gives them, in order, with their seconds."""
 
     recipe: str
     batch: int
     precision: str
     device: str
-    group_s: dict[str, float]
+    kernels: tuple[tuple[str, float], ...]
+
+    @property
+    def group_s(self) -> dict[str, float]:
+        """Seconds by group."""
+        result: dict[str, float] = {}
+        for name, taken_s in self.kernels:
+            group = group_of_name(name)
+            result[group] = result.get(group, 0.0) + taken_s
+        return result
 
 
 def read(data: Path) -> Iterator[Trace]:
@@ -51,11 +60,8 @@ def read(data: Path) -> Iterator[Trace]:
     for path in sorted((data / FOLDER).glob(f"*{SUFFIX}")):
         for line in lzma.decompress(path.read_bytes()).decode().splitlines():
             fields = json.loads(line)
-            group_s: dict[str, float] = {}
-            for kernel in fields["kernels"]:
-                group = group_of_name(kernel["name"])
-                group_s[group] = group_s.get(group, 0.0) + kernel["latency_s"]
-            yield Trace(fields["recipe"], fields["batch"], fields["precision"], fields["device"], group_s)
+            kernels = tuple((kernel["name"], kernel["latency_s"]) for kernel in fields["kernels"])
+            yield Trace(fields["recipe"], fields["batch"], fields["precision"], fields["device"], kernels)
 
 
 def group_of_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Fits the default predictor: physics of each kernel, and of it what a small MLP has learnt (ic, a, ib, c, gap).
 
-    compute = FLOPs / peak, or cycles of PyTorch's norms, x exp(ic) x wave factor ^ a x feeding factor
+    compute = FLOPs / peak, or cycles of PyTorch's own kernels, x exp(ic) x wave factor ^ a x feeding factor
     memory  = traffic past L2 / bandwidth x exp(ib) / (cycles of all SMs for a byte of bandwidth) ^ c
     seconds = pnorm3(compute, memory) + gap / clock
     call    = pnorm3(sum of seconds, host) x what networks much like it are off (alike_networks.py)

@@ -1,0 +1,52 @@
+"""Cycles of PyTorch's own kernels: the committed traces show what the default predictor starts from."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import pytest
+from benchmark_modules import benchmark_module
+from latpred import _core
+from latpred.datasets import kernel_traces
+from latpred.datasets.graph_cache import GraphCache, graph_of
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[tuple[str, float], list[float]]:
+    module: Any = benchmark_module("kernel_cycles")
+    graphs = GraphCache(module.MEASUREMENTS / "graphs.xz")
+    result: dict[tuple[str, float], list[float]] = {}
+    for trace in kernel_traces.read(module.MEASUREMENTS):
+        rows = _core.fuse(graph_of(trace.recipe, trace.batch, graphs), "eager", trace.precision).rows
+        for kind in module.KINDS:
+            for size, count in module.cycles(trace, kind, rows):
+                result.setdefault((kind.name, size), []).append(count)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "cycles", "kernels"),
+    [
+        ("bn_fw", 7 * 7, 170, 60),
+        ("bn_fw", 14 * 14, 170, 90),
+        ("layer_norm", 96, 350 + 0.55 * 96, 10),
+        ("layer_norm", 768, 350 + 0.55 * 768, 100),
+        ("conv_depthwise2d", 9, 1.6 + 0.11 * 9, 25),
+        ("conv_depthwise2d", 25, 1.6 + 0.11 * 25, 9),
+    ],
+)
+def test_are_those_of_the_traces(
+    found: dict[tuple[str, float], list[float]], name: str, size: float, cycles: float, kernels: int
+) -> None:
+    counts = found[name, size]
+    assert len(counts) >= kernels
+    assert statistics.median(counts) == pytest.approx(cycles, rel=0.12)
+
+
+def test_a_batch_norm_of_large_images_is_bound_by_its_bytes_at_float32(
+    found: dict[tuple[str, float], list[float]],
+) -> None:
+    counts = found["bn_fw", 112 * 112]
+    assert min(counts) == pytest.approx(0.57 * 112 * 112, rel=0.12)  # in half precision
+    assert max(counts) > 0.6 * 112 * 112
