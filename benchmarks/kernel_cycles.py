@@ -72,19 +72,24 @@ def cycles(trace: kernel_traces.Trace, kind: Kind, rows: list[_core.Kernel]) -> 
             yield kind.size(row), seconds * device.sms * device.clock_hz / kind.pieces(row)
 
 
+def measured() -> dict[str, dict[tuple[float, str], list[float]]]:
+    """Cycles of each kernel by the name of its kind, then the size of its pieces and precision."""
+    graphs = GraphCache(MEASUREMENTS / "graphs.xz")
+    found: dict[str, dict[tuple[float, str], list[float]]] = {kind.name: defaultdict(list) for kind in KINDS}
+    for trace in kernel_traces.read(MEASUREMENTS):
+        rows = _core.fuse(graph_of(trace.recipe, trace.batch, graphs), "eager", trace.precision).rows
+        for kind in KINDS:
+            for size, count in cycles(trace, kind, rows):
+                found[kind.name][size, trace.precision].append(count)
+    return found
+
+
 def main() -> None:
     """Prints a line for each kind, size and precision."""
-    graphs = GraphCache(MEASUREMENTS / "graphs.xz")
-    traces = list(kernel_traces.read(MEASUREMENTS))
+    found = measured()
     for kind in KINDS:
-        found: dict[tuple[float, str], list[float]] = defaultdict(list)
-        for trace in traces:
-            graph = graph_of(trace.recipe, trace.batch, graphs)
-            rows = _core.fuse(graph, "eager", trace.precision).rows
-            for size, count in cycles(trace, kind, rows):
-                found[size, trace.precision].append(count)
         print(f"{kind.name}: cycles of an SM for {kind.piece}")
-        for (size, precision), counts in sorted(found.items()):
+        for (size, precision), counts in sorted(found[kind.name].items()):
             ends = f"{min(counts):.3g} to {max(counts):.3g}"
             print(f"  {size:6.0f} {precision:8} {statistics.median(counts):6.3g} ({ends}; {len(counts)} kernels)")
 

@@ -7,21 +7,15 @@ from typing import Any
 
 import pytest
 from benchmark_modules import benchmark_module
-from latpred import _core
-from latpred.datasets import kernel_traces
-from latpred.datasets.graph_cache import GraphCache, graph_of
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[tuple[str, float], list[float]]:
     module: Any = benchmark_module("kernel_cycles")
-    graphs = GraphCache(module.MEASUREMENTS / "graphs.xz")
     result: dict[tuple[str, float], list[float]] = {}
-    for trace in kernel_traces.read(module.MEASUREMENTS):
-        rows = _core.fuse(graph_of(trace.recipe, trace.batch, graphs), "eager", trace.precision).rows
-        for kind in module.KINDS:
-            for size, count in module.cycles(trace, kind, rows):
-                result.setdefault((kind.name, size), []).append(count)
+    for name, by_size in module.measured().items():
+        for (size, _precision), counts in by_size.items():
+            result.setdefault((name, size), []).extend(counts)
     return result
 
 

@@ -43,9 +43,10 @@ constexpr std::array<UsualRate, 4> kUsualRates{
 constexpr double kFeedingExponent = 0.2;
 constexpr double kFlopsPerProduct = 2;
 
-// Convolutions in float32 gain nothing of the second 64 lanes that an SM has from the RTX 3090 and H100 on: with them
-// counted, networks on an H200 left out came out 1.4 times too quick, and those on a V100, which has 64, 1.3 times too
-// slow. cuBLAS's products do gain; Pascal's SMs have 128 lanes that cuDNN's kernels of the time were written for.
+// Convolutions in float32 are taken to gain nothing of the second 64 lanes that an SM has from the RTX 3090 and H100
+// on: with them counted, networks on an H200 left out came out 1.4 times too quick (no other such chip ran any), and
+// those on a V100, which has 64, 1.3 times too slow. cuBLAS's products do gain; Pascal's SMs have 128 lanes that
+// cuDNN's kernels of the time were written for.
 constexpr double kConvolutionLanes = 64;
 constexpr int kLanesOfIntegersCapability = 75;
 
@@ -121,9 +122,9 @@ double depthwise_cycles(const Kernel& kernel) {
   return outputs * (kDepthwiseCyclesOfOutput + kernel.window * kDepthwiseCyclesOfElement);
 }
 
-// What an SM's tensor cores get to do in a cycle where the rows of a product are not aligned, whatever they could do:
-// GPT-2's head of 50257 words takes twice as long on an A100 as one of 50304 (700 flops a cycle; nanoGPT: a step of
-// training is a quarter quicker), on an H200 four times (350; benchmarks/gpu_campaign).
+// What an SM's tensor cores get to do in a cycle where the rows of a product are not aligned, whatever they could do.
+// GPT-2's head of 50257 words got some 350 on an H200 (benchmarks/gpu_campaign, the rest of its calls taken off as
+// predicted); others report such heads at a third of the usual speed. A start for the fit, not a bound.
 constexpr double kUnalignedFlopsPerCycle = 512;
 
 struct ComputeTime {
