@@ -32,6 +32,7 @@ function(latpred_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   # NO_EXTRAS: no link-time optimisation, which doubles the build's time, and stripping is left to the installation.
   pybind11_add_module(${name} NO_EXTRAS ${arg_SOURCES})
+  target_precompile_headers(${name} PRIVATE <pybind11/pybind11.h> <pybind11/stl.h> <pybind11/typing.h>)
   target_link_libraries(${name} PRIVATE latpred_options ${arg_LIBRARIES})
   target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/module_symbols.map)
   if(LATPRED_HAS_GOLD)
