@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,19 @@ def writing(what: str, path: str | os.PathLike[str]) -> Iterator[None]:
         raise InvalidArgumentError(
             f"{what} cannot be written to '{os.fspath(path)}': {error.strerror or error}; {_advice(error)}",
             path=os.fspath(path),
+        ) from error
+
+
+@contextlib.contextmanager
+def writing_journal(path: Path) -> Iterator[None]:
+    """Around what writes the journal at `path`: why SQLite cannot."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InvalidArgumentError(
+            f"journal '{path}' cannot be written: {error}; make room there and go on with the same command, move a "
+            "damaged one away, or name a file in a folder that may be written to",
+            path=str(path),
         ) from error
 
 

@@ -13,11 +13,12 @@ from latpred import InvalidArgumentError, LatpredError, cli_campaign, history
 from latpred import record as local_record
 from latpred.campaign import health, noise, run, runnable, spec
 from latpred.campaign.health import Probe
-from latpred.campaign.journal import KEY, Journal, Record, Result, is_running, lock, written
+from latpred.campaign.journal import KEY, Journal, Record, Result, is_running, lock
 from latpred.campaign.run import _finish as finish
 from latpred.campaign.spec import Campaign, Item
 from latpred.campaign.table import family_of
 from latpred.campaign.to_record import add_to_record
+from latpred.writing import writing_journal
 
 LISTED = ("fnn:4-2", "fnn:8-2", "fnn:16-2")
 
@@ -286,7 +287,7 @@ def test_a_disk_that_is_full_in_the_middle_is_what_is_told(journal):
     size = journal._connection.execute("PRAGMA page_count").fetchone()[0]
     journal._connection.execute(f"PRAGMA max_page_count = {size}")
     result = Result("latency_s", "khan", 1.0, details={"samples": [0] * 100_000})
-    with pytest.raises(InvalidArgumentError, match="written: database or disk is full"), written(journal.path):
+    with pytest.raises(InvalidArgumentError, match="written: database or disk is full"), writing_journal(journal.path):
         journal.add(dataclasses.replace(record(0), results=(result,)), item(0))
 
 

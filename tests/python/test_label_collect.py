@@ -62,8 +62,8 @@ def test_a_journal_that_cannot_be_written_is_told(tmp_path, run, name):
     damaged, out = collect.journal_of(tmp_path / "labels.parquet"), tmp_path / name
     damaged.write_bytes(b"no database at all" * 100)
     plan = collect.Plan([Listed("cnn:3-4?size=8", "cnn", ())], "onnxruntime")
-    reason = "file is not a database" if out.parent.exists() else "No such file or directory"
-    with pytest.raises(InvalidArgumentError, match=f"cannot be written: .*{reason}.*; .*another --out") as caught:
+    reason = "file is not a database; .*damaged one away" if out.parent.exists() else "No such file or directory; name"
+    with pytest.raises(InvalidArgumentError, match=f"cannot be written.*: {reason}") as caught:
         list(collect.collect(plan, out, Networks([])))
     assert caught.value.path == str(collect.journal_of(out))
     assert [path.name for path in tmp_path.rglob("*")] == [damaged.name]
@@ -131,6 +131,24 @@ def test_a_network_that_killed_the_process_is_not_tried_again(steps, tmp_path):
         list(steps(happens={2: AssertionError()}))
     assert [step.done for step in steps()] == [2, 3]
     assert collect.failures(out) == {f"{NETS[1].recipe}, batch 1": "started"}
+
+
+def test_a_disk_that_is_full_in_the_middle_is_told_and_what_was_labelled_stays(steps, tmp_path, monkeypatch):
+    begin = collect._begin
+
+    def begin_on_a_full_disk(connection, *others):
+        connection.execute("PRAGMA page_size = 512")  # one row takes more
+        begin(connection, *others)
+        size = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {size}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(collect, "_begin", begin_on_a_full_disk)
+        with pytest.raises(InvalidArgumentError, match=r"parquet\.journal' cannot be written: .* full; make room"):
+            list(steps(passes=2))
+    kept = sum(passes for _, _, passes in items_of(tmp_path / "labels.parquet"))
+    assert kept < 6
+    assert [step.done for step in steps(passes=2)][-1] == 6
 
 
 def test_two_processes_do_not_label_into_one_table(steps):

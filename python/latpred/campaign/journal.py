@@ -19,7 +19,7 @@ from latpred.campaign.health import Probe
 from latpred.campaign.spec import Campaign
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.lock import Lock, is_held
-from latpred.writing import replacing, writing
+from latpred.writing import replacing, writing, writing_journal
 
 VERSION = 1
 # What makes a row the same row: asked for again, it is one.
@@ -116,7 +116,7 @@ class Journal:
                 path=str(path),
             )
         if not is_read_only:
-            with written(path):
+            with writing_journal(path):
                 # A commit is on disk for other processes at once and survives a kill; only a power cut may take the
                 # last.
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -127,7 +127,7 @@ class Journal:
     def create(path: Path, campaign: Campaign) -> None:
         """Whole, or not there."""
         with (
-            written(path),
+            writing_journal(path),
             writing("the journal of the campaign", path),
             replacing(path) as unfinished,
             contextlib.closing(sqlite3.connect(unfinished)) as connection,
@@ -346,19 +346,6 @@ class Journal:
     def runs(self) -> list[tuple[float, float | None, int, str | None]]:
         """Started, ended (None: it was killed, or runs now), workers, what ended it."""
         return self._all("SELECT started_at, ended_at, workers, ended_by FROM runs ORDER BY id")
-
-
-@contextlib.contextmanager
-def written(path: Path) -> Iterator[None]:
-    """Around what writes the journal at `path`: why SQLite cannot, in a sentence."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise InvalidArgumentError(
-            f"journal '{path}' cannot be written: {error}; make room there and go on with the same command, or name a "
-            "file in a folder that may be written to",
-            path=str(path),
-        ) from error
 
 
 def lock(journal: Path) -> Lock:

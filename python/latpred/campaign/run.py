@@ -10,7 +10,7 @@ from pathlib import Path
 
 from latpred import _core
 from latpred.campaign import health, noise, runnable, spec, table, worker
-from latpred.campaign.journal import Journal, lock, written
+from latpred.campaign.journal import Journal, lock
 from latpred.campaign.noise import NoiseFloor
 from latpred.campaign.pool import LocalPool, Pool
 from latpred.campaign.schedule import Schedule
@@ -19,7 +19,7 @@ from latpred.campaign.to_record import add_to_record
 from latpred.checks import check_count, check_flag, check_path, check_positive, check_text
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.step import Step
-from latpred.writing import writing
+from latpred.writing import writing, writing_journal
 
 JOURNAL_SUFFIX = ".journal"
 TABLE_SUFFIX = ".parquet"
@@ -94,7 +94,7 @@ def run(
             path = _of_this_machine(path, campaign, notes)
     held = lock(path)
     try:
-        with written(path), _opened(path, campaign) as journal:
+        with writing_journal(path), _opened(path, campaign) as journal:
             if campaign is None:
                 campaign = journal.campaign()
                 runnable.check(campaign)

@@ -21,7 +21,7 @@ from latpred.labels.networks import Listed, Networks
 from latpred.labels.runtimes import LABELLERS, check_precision, label
 from latpred.lock import Lock
 from latpred.step import Step
-from latpred.writing import writing
+from latpred.writing import writing, writing_journal
 
 _LICENCE = "Apache-2.0"
 _JOURNAL = ".journal"
@@ -126,14 +126,11 @@ def _opened(out: Path, plan: Plan, fingerprint: str) -> Iterator[sqlite3.Connect
     """The journal beside `out`, which no other process labels into meanwhile; at the end the table is written."""
     journal = journal_of(out)
     held = f"'{out}' is written by another latpred label now; wait for it, or choose another --out"
-    with _written(journal):
+    with writing("the table of labels", journal):
         lock = Lock(journal, held)
     try:
-        with _written(journal):
-            connection = sqlite3.connect(journal)
-        with contextlib.closing(connection):
-            with _written(journal):
-                _begin(connection, journal, plan, fingerprint)
+        with writing_journal(journal), contextlib.closing(sqlite3.connect(journal)) as connection:
+            _begin(connection, journal, plan, fingerprint)
             try:
                 yield connection
             finally:
@@ -141,18 +138,6 @@ def _opened(out: Path, plan: Plan, fingerprint: str) -> Iterator[sqlite3.Connect
                     write_table(connection, out)
     finally:
         lock.release()
-
-
-@contextlib.contextmanager
-def _written(journal: Path) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise InvalidArgumentError(
-            f"journal '{journal}' cannot be written: {error}; expected the one that latpred label --recipes began for "
-            "this --out, or a folder that takes a new one: move a damaged one away, or choose another --out",
-            path=str(journal),
-        ) from error
 
 
 def _begin(connection: sqlite3.Connection, journal: Path, plan: Plan, fingerprint: str) -> None:
