@@ -71,7 +71,7 @@ TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
 TEST(Situation, NoveltyGrowsWithTheDistance) {
   const PreparedNetwork asked = network();
   double before = 0;
-  for (const double share : {0.01, 0.03, 0.1, 0.3}) {
+  for (const double share : {0.001, 0.003, 0.01, 0.03}) {
     std::vector<double> other = signature_of(asked);
     for (double& root : other) root *= std::sqrt(1 - share);
     other[static_cast<std::size_t>(CostKind::attention)] = std::sqrt(share);

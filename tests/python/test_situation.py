@@ -43,7 +43,7 @@ def residuals(rows, law, seed=1):
 
 def test_the_law_that_made_the_residuals_is_found():
     rows = asked()
-    found = situation.fit_law(rows, residuals(rows, LAW), np.zeros(len(rows), dtype=bool))
+    found = situation.fit_law(rows, residuals(rows, LAW))
     assert found.near == pytest.approx(LAW.near, rel=0.15)
     assert found.new == pytest.approx(LAW.new, rel=0.15)
     assert found.small == pytest.approx(LAW.small, rel=0.15)
@@ -55,7 +55,7 @@ def test_the_law_that_made_the_residuals_is_found():
 def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
     rows = asked()
     law = Law(0.1, 3.0, 2.0, 2.5, 0.0, {"compiled": 0.15}, {("RTX 4090", "eager"): 1.4})
-    found = situation.fit_law(rows, residuals(rows, law), np.zeros(len(rows), dtype=bool))
+    found = situation.fit_law(rows, residuals(rows, law))
     assert found.tables["RTX 4090", "eager"] > 1.1
     fresh = asked(seed=2)
     inside = residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True)
@@ -65,7 +65,7 @@ def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
             assert of_name.mean() == pytest.approx(0.8, abs=0.06), name
     # Residuals that shrink where they should grow: the law stays flat there.
     opposite = residuals(rows, Law(0.3, 0.3, 0.5, 0.5, 0.0, {}, {}))
-    held = situation.fit_law(rows, opposite, np.zeros(len(rows), dtype=bool))
+    held = situation.fit_law(rows, opposite)
     assert min(held.new, held.small, held.few) >= 1.0
 
 
@@ -93,18 +93,15 @@ def test_every_version_counts_alike():
 
 def test_tables_of_few_families_have_no_factor_of_their_own():
     rows = asked().assign(family=lambda rows: np.where(rows.device == "T4", "timm-1", rows.family))
-    found = situation.fit_law(rows, residuals(rows, LAW), np.zeros(len(rows), dtype=bool))
+    found = situation.fit_law(rows, residuals(rows, LAW))
     assert {device for device, _ in found.tables} == {"RTX 3090", "RTX 4090"}
 
 
-def test_a_family_counts_once_in_a_table_and_band_and_known_ones_half():
+def test_a_family_counts_once_in_a_table_and_band_for_each_situation():
     rows = asked(4).assign(device="T4", runtime="eager", family=["a", "a", "b", "b"], batch=[2, 31, 64, 64])
-    np.testing.assert_allclose(situation.units(rows, np.zeros(4, dtype=bool)), [0.5, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(situation.units(rows), [0.5, 0.5, 0.5, 0.5])
     rows = rows.assign(situation=["fold", "fold", "version", "known"])
-    is_known = np.array([False, False, True, True])
-    np.testing.assert_allclose(situation.units(rows, is_known), [0.5, 0.5, 0.5, 0.5])
-    rows = rows.assign(situation=["fold", "fold", "known", "known"])
-    np.testing.assert_allclose(situation.units(rows, is_known), [0.5, 0.5, 0.25, 0.25])
+    np.testing.assert_allclose(situation.units(rows), [0.5, 0.5, 1, 1])
 
 
 def test_unknown_devices_have_no_scarcity_and_no_table():

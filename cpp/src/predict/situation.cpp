@@ -12,7 +12,7 @@ namespace latpred {
 namespace {
 
 // The same numbers as fitting/situation.py, which says where they come from.
-constexpr double kFarNetwork = 0.4;
+constexpr double kFarNetwork = 0.15;
 constexpr double kFullBatch = 8;
 constexpr double kSmallBatchOctaves = 3;
 constexpr double kManyFamilies = 64;

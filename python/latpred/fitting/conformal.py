@@ -150,7 +150,7 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
         "known_device": Term(width, f"measured: 80 % of {seen}, what the host explains taken off"),
     }
     is_other = np.asarray((rows.situation == VERSION) & rows.is_other_version)
-    law = situation.fit_law(rows[~is_other], off[~is_other], is_known[~is_other])
+    law = situation.fit_law(rows[~is_other], off[~is_other])
     if is_other.any():
         law = dataclasses.replace(law, other_version=situation.of_versions(rows[is_other], off[is_other], law))
     num_known = int(is_known[~is_other].sum())
@@ -166,7 +166,7 @@ def _with_unknown_devices(found: Intervals, chips: pd.DataFrame) -> Intervals:
     for chip, of_chip in chips.groupby("what"):
         if len(of_chip) < MIN_LEFT_OUT:
             continue
-        of_rows = situation.units(of_chip, np.zeros(len(of_chip), dtype=bool))
+        of_rows = situation.units(of_chip)
         median = weighted_quantile(of_chip.log_ratio.to_numpy(), of_rows, 0.5)
         names.append(f"{chip} {np.exp(median):.2f}")
         medians.append(median)

@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
 # Two networks are at most sqrt(2) apart (alike_networks.py). Those of families left out are mostly 0.1 to 0.4 from the
 # nearest measured one, those of known families below 0.08; residuals grow with the distance and no further beyond this.
-FAR_NETWORK = 0.4
+FAR_NETWORK = 0.15
 FULL_BATCH = 8  # residuals grow below it, over
 SMALL_BATCH_OCTAVES = 3  # so many halvings
 MANY_FAMILIES = 64  # measured on a device by a runtime: those of timm; from there on more of them show nothing
 
 BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 10**9)}
 # Situations are judged one by one, so that each counts alike however many rows it has: a family in one table and band
-# of batches is one unit for each situation. The promise is about new families: rows of known ones count half.
-KNOWN_FAMILY_WEIGHT = 0.5
+# of batches is one unit for each situation.
 # A runtime has a width of its own, and a table a factor, as far as families show it: n of them by n / (n + this).
 SHRINKING_FAMILIES = 30
 MIN_FAMILIES = 10
@@ -146,11 +145,11 @@ def _bands(batch: pd.Series) -> np.ndarray:
     return np.asarray(np.searchsorted(edges, batch.to_numpy()))
 
 
-def units(rows: pd.DataFrame, is_known_family: np.ndarray) -> np.ndarray:
+def units(rows: pd.DataFrame) -> np.ndarray:
     """[N] weights: every family in a table and band of batches alike, in each situation."""
     table = rows.device + "|" + rows.runtime + "|" + rows.family
     unit = table + "|" + _bands(rows.batch).astype(str) + "|" + rows.situation
-    return np.asarray(np.where(is_known_family, KNOWN_FAMILY_WEIGHT, 1.0) / unit.map(unit.value_counts()))
+    return np.asarray(1 / unit.map(unit.value_counts()))
 
 
 def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law:
@@ -196,15 +195,15 @@ def of_versions(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
     version alike, or the one with the most tables would speak for all."""
     tables = np.array([law.tables.get(key, 1.0) for key in zip(rows.device, rows.runtime, strict=True)])
     lacking = np.sqrt(np.maximum(off**2 - law.relative(rows, is_known=True) ** 2, 0)) / tables
-    weighted = rows.assign(weight=units(rows, np.ones(len(rows), dtype=bool)))
+    weighted = rows.assign(weight=units(rows))
     of_version = weighted.groupby("what").weight.transform("sum")
     return weighted_quantile(lacking, np.asarray(weighted.weight / of_version), COVERAGE)
 
 
-def fit_law(rows: pd.DataFrame, off: np.ndarray, is_known_family: np.ndarray) -> Law:
+def fit_law(rows: pd.DataFrame, off: np.ndarray) -> Law:
     """In logarithms of latency, from what `rows` [N] of measured devices were `off`: regressed on the situation, then
     scaled so that it covers as often as asked, and each table as far as its families can tell."""
-    weights = units(rows, is_known_family)
+    weights = units(rows)
     law = _fit_widths(rows, off, weights)
     law = law.scaled(weighted_quantile(off / law.relative(rows, is_known=True), weights, COVERAGE))
     ratio = off / law.relative(rows, is_known=True)
