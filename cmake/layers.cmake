@@ -17,6 +17,12 @@ function(latpred_layer name)
     target_precompile_headers(latpred_${name} REUSE_FROM latpred_${arg_HEADERS_FROM})
   elseif(arg_HEADERS)
     target_precompile_headers(latpred_${name} PRIVATE ${arg_HEADERS})
+  elseif(LATPRED_SANITIZE AND name STREQUAL common)
+    # A fifth of the time of builds that hardly optimise. The others show which file lacks an include of its own.
+    target_precompile_headers(latpred_common PRIVATE <algorithm> <array> <cmath> <functional> <map> <memory> <numeric>
+                              <optional> <span> <string> <string_view> <unordered_map> <vector>)
+  elseif(LATPRED_SANITIZE)
+    target_precompile_headers(latpred_${name} REUSE_FROM latpred_common)
   endif()
   if(LATPRED_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TESTS PREPEND ${PROJECT_SOURCE_DIR}/tests/cpp/)
