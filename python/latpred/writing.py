@@ -52,10 +52,12 @@ def writing_journal(path: Path) -> Iterator[None]:
     """Around what writes the journal at `path`: why SQLite cannot."""
     try:
         yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the disk's
+        raise
     except sqlite3.Error as error:
         raise InvalidArgumentError(
             f"journal '{path}' cannot be written: {error}; make room there and go on with the same command, move a "
-            "damaged one away, or name a file in a folder that may be written to",
+            "damaged one away, or choose another --out, in a folder that may be written to",
             path=str(path),
         ) from error
 

@@ -62,7 +62,8 @@ def test_a_journal_that_cannot_be_written_is_told(tmp_path, run, name):
     damaged, out = collect.journal_of(tmp_path / "labels.parquet"), tmp_path / name
     damaged.write_bytes(b"no database at all" * 100)
     plan = collect.Plan([Listed("cnn:3-4?size=8", "cnn", ())], "onnxruntime")
-    reason = "file is not a database; .*damaged one away" if out.parent.exists() else "No such file or directory; name"
+    is_there = out.parent.exists()
+    reason = "file is not a database; .*another --out" if is_there else "No such file or directory; name a file in"
     with pytest.raises(InvalidArgumentError, match=f"cannot be written.*: {reason}") as caught:
         list(collect.collect(plan, out, Networks([])))
     assert caught.value.path == str(collect.journal_of(out))
@@ -149,6 +150,11 @@ def test_a_disk_that_is_full_in_the_middle_is_told_and_what_was_labelled_stays(s
     kept = sum(passes for _, _, passes in items_of(tmp_path / "labels.parquet"))
     assert kept < 6
     assert [step.done for step in steps(passes=2)][-1] == 6
+
+
+def test_another_database_than_the_journal_is_not_taken_for_it(steps):
+    with pytest.raises(sqlite3.DatabaseError, match="of graphs"):
+        list(steps(happens={2: sqlite3.DatabaseError("of graphs")}))
 
 
 def test_two_processes_do_not_label_into_one_table(steps):

@@ -88,7 +88,7 @@ def collect(plan: Plan, out: Path, networks: Networks, *, minutes: float | None 
             for recipe, family, batch in due:
                 if deadline is not None and time.monotonic() > deadline:
                     break
-                _one(connection, plan, networks, (recipe, family, batch), fingerprint)
+                _one(connection, journal_of(out), plan, networks, (recipe, family, batch), fingerprint)
                 done += 1
                 yield Step("labelling", done, of, f"{recipe}, batch {batch}")
 
@@ -126,11 +126,14 @@ def _opened(out: Path, plan: Plan, fingerprint: str) -> Iterator[sqlite3.Connect
     """The journal beside `out`, which no other process labels into meanwhile; at the end the table is written."""
     journal = journal_of(out)
     held = f"'{out}' is written by another latpred label now; wait for it, or choose another --out"
-    with writing("the table of labels", journal):
+    with writing("the journal of the labels", journal):
         lock = Lock(journal, held)
     try:
-        with writing_journal(journal), contextlib.closing(sqlite3.connect(journal)) as connection:
-            _begin(connection, journal, plan, fingerprint)
+        with writing_journal(journal):
+            connection = sqlite3.connect(journal)
+        with contextlib.closing(connection):
+            with writing_journal(journal):
+                _begin(connection, journal, plan, fingerprint)
             try:
                 yield connection
             finally:
@@ -160,18 +163,25 @@ def _begin(connection: sqlite3.Connection, journal: Path, plan: Plan, fingerprin
 
 
 def _one(
-    connection: sqlite3.Connection, plan: Plan, networks: Networks, item: tuple[str, str, int], fingerprint: str
+    connection: sqlite3.Connection,
+    journal: Path,
+    plan: Plan,
+    networks: Networks,
+    item: tuple[str, str, int],
+    fingerprint: str,
 ) -> None:
     recipe, family, batch = item
     query = "SELECT recipe, batch, family, row, error, seconds, passes FROM items WHERE recipe = ? AND batch = ?"
     before = connection.execute(query, (recipe, batch)).fetchone()
     _, _, _, packed, _, _, passes = before or (recipe, batch, family, None, None, None, 0)
     try:
-        connection.execute(_INSERT, (recipe, batch, family, packed, _STARTED, None, passes))
-        connection.commit()
+        with writing_journal(journal):
+            connection.execute(_INSERT, (recipe, batch, family, packed, _STARTED, None, passes))
+            connection.commit()
         start = time.monotonic()
         packed, error = _labelled(plan, networks, item, fingerprint, packed)
-        connection.execute(_INSERT, (recipe, batch, family, packed, error, time.monotonic() - start, passes + 1))
+        with writing_journal(journal):
+            connection.execute(_INSERT, (recipe, batch, family, packed, error, time.monotonic() - start, passes + 1))
     except (KeyboardInterrupt, SystemExit):
         # Somebody wants to stop, which is no fault of the network: it is due again.
         connection.rollback()
@@ -179,7 +189,8 @@ def _one(
         connection.executemany(_INSERT, [before] if before else [])
         connection.commit()
         raise
-    connection.commit()
+    with writing_journal(journal):
+        connection.commit()
     gc.collect()
 
 
