@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Two networks are at most sqrt(2) apart (alike_networks.py). Those of families left out are mostly 0.1 to 0.4 from the
 # nearest measured one, those of known families below 0.08; residuals grow with the distance and no further beyond this.
+# Chosen on both of them and on versions and search spaces left out.
 FAR_NETWORK = 0.15
 FULL_BATCH = 8  # residuals grow below it, over
 SMALL_BATCH_OCTAVES = 3  # so many halvings
