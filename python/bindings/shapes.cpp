@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings.h"
@@ -11,12 +12,13 @@ namespace py = pybind11;
 namespace latpred {
 namespace {
 
-// Sizes without the batch, and the type that the caller says the input has.
-using PythonInput = std::pair<Shape, std::optional<std::string>>;
+// latpred.inputs.InputSize.
+using PythonInput = std::tuple<Shape, std::optional<std::string>, std::optional<std::size_t>>;
 
 InputSize to_input_size(const PythonInput& input) {
-  InputSize size{.sizes = input.first};
-  if (input.second) size.dtype = dtype_from_name(*input.second);
+  const auto& [sizes, dtype, batch_position] = input;
+  InputSize size{.sizes = sizes, .batch_position = batch_position};
+  if (dtype) size.dtype = dtype_from_name(*dtype);
   return size;
 }
 
@@ -35,7 +37,9 @@ void bind_shapes(py::module_& module) {
       py::arg("program").none(false), py::arg("batch") = 1, py::arg("only") = py::none(),
       py::arg("by_name") = std::map<std::string, PythonInput>{}, py::call_guard<py::gil_scoped_release>(),
       "The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, "
-      "each (sizes without the batch, dtype or None).");
+      "each (sizes without the batch, dtype or None, position of the batch or None).");
+  module.def("inputs_with_steps_first", &inputs_with_steps_first, py::arg("program"),
+             "Names of inputs that a recurrent layer reads with the steps first: their batch stands second.");
   module.def(
       "with_batch",
       [](const Graph& graph, std::int64_t batch) { return std::make_shared<Graph>(with_batch(graph, batch)); },

@@ -64,14 +64,14 @@ class Opened:
             if self.unsupported is None:
                 raise
             raise MissingDependencyError(f"{self.unsupported}; {error}") from error
-        return _resolve(live.program, batch, None if live.is_sized else self.input)
+        return _resolve(live.program, batch, live.open_input)
 
 
 def load_model(model: Any, batch: int, input: Inputs, *, is_swept: bool = False) -> Graph:
     from latpred.frontends import models
 
     live = models.read_model(model, input, batch, is_swept=is_swept)
-    return _resolve(live.program, batch, None if live.is_sized else input)
+    return _resolve(live.program, batch, live.open_input)
 
 
 def _resolve(program: _core.Program, batch: int, input: Inputs) -> Graph:

@@ -89,6 +89,36 @@ TEST(Batch, StepsFirstLeavesTheBatchSecond) {
   EXPECT_EQ(output_at(program, 4), (Shape{200, 1, 4, 8}));
 }
 
+TEST(Batch, TheCallerSaysWhereItStands) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {2, 8});
+  net.output(net.apply(OperatorId::transpose, {x}, {{"perm", Shape{1, 0, 2}}}));
+  const auto program = std::make_shared<const Program>(fixed(net, 20));  // steps, batch, size
+  const InputRequest second{.batch = 6, .only = InputSize{.sizes = {20, 8}, .batch_position = 1}};
+  const Graph graph = resolve(program, second);
+  EXPECT_EQ(graph.tensors[graph.outputs[0]].shape, (Shape{6, 20, 8}));
+  const Graph larger = with_batch(graph, 9);
+  EXPECT_EQ(larger.tensors[larger.outputs[0]].shape, (Shape{9, 20, 8}));
+
+  InputRequest by_name{.batch = 6};
+  by_name.by_name["x"] = {.sizes = {20, 2}, .batch_position = 2};
+  EXPECT_EQ(resolve(program, by_name).tensors[0].shape, (Shape{20, 2, 6}));
+  by_name.by_name["x"] = {.sizes = {20}, .batch_position = 1};
+  EXPECT_EQ(testing::message_of<InvalidArgumentError>([&] { (void)resolve(program, by_name); }),
+            "input 'x' is asked for with 2 sizes, the batch among them; the file declares 'x' [20, 2, 8] float32");
+}
+
+TEST(Batch, WhereTheCallerSaysItANameIsNoBatch) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {2, 8});
+  net.output(net.apply(OperatorId::relu, {x}));
+  Program program = net.build();
+  program.variables[program.main.inputs[0]].dimensions = {{kUnknownSize, "batch"}, {kUnknownSize, "n"}, {8, ""}};
+  const InputRequest second{.batch = 6, .only = InputSize{.sizes = {20, 8}, .batch_position = 1}};
+  const Graph graph = resolve(std::make_shared<const Program>(program), second);
+  EXPECT_EQ(graph.tensors[graph.outputs[0]].shape, (Shape{20, 6, 8}));
+}
+
 TEST(Batch, AStateOfSeveralLayersHasItSecondToo) {
   ProgramBuilder net;
   const auto x = net.input("x", {1, 16});

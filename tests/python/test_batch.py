@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from latpred import _core
 from latpred.errors import InvalidArgumentError
+from latpred.inputs import InputSize
 
 onnx = pytest.importorskip("onnx")
 
@@ -90,14 +91,14 @@ def convolution(sizes: list[int | str]) -> bytes:
 def test_open_sizes_come_from_the_request(tmp_path: Path) -> None:
     path = tmp_path / "open.onnx"
     path.write_bytes(convolution(["N", 3, "H", "W"]))
-    graph = _core.resolve(_core.read_program(str(path)), batch=2, only=([3, 10, 12], None))
+    graph = _core.resolve(_core.read_program(str(path)), batch=2, only=InputSize([3, 10, 12]))
     assert tuple(graph.outputs[0].shape) == (2, 4, 8, 10)
     with pytest.raises(
         InvalidArgumentError, match=r"'x' \[N, 3, H, W\] float32.*input=\{\"x\": \"3,128,128:float32\"\}"
     ):
         _core.resolve(_core.read_program(str(path)))
     with pytest.raises(InvalidArgumentError, match=r"\[4, 10, 12\] does not match 'x' \[N, 3, H, W\]"):
-        _core.resolve(_core.read_program(str(path)), only=([4, 10, 12], None))
+        _core.resolve(_core.read_program(str(path)), only=InputSize([4, 10, 12]))
 
 
 @pytest.mark.parametrize("unnamed", [0, "?", "batch_size"])

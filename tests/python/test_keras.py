@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from latpred import InvalidArgumentError, ModelFileError, UnsupportedOperatorError, _core
+from latpred.inputs import InputSize
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "keras"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -29,7 +30,7 @@ APPLICATIONS = {
 def read(name, batch=1):
     program = _core.read_program(str(FOLDER / name))
     size = SIZES.get(name.split("_")[0].split(".")[0])
-    return _core.resolve(program, batch, (size, None) if size else None)
+    return _core.resolve(program, batch, InputSize(size) if size else None)
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)

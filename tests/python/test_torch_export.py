@@ -107,6 +107,53 @@ def test_a_recurrent_layers_batch_stands_second_in_its_archive(tmp_path):
     assert latpred.load(tmp_path / "lstm.pt2", batch=4).inputs[0].shape == (20, 4, 8)
 
 
+class ReadsStepsFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(8, 16)
+
+    def forward(self, x):
+        return self.layer(x)[0][-1]
+
+
+STEPS_FIRST = {
+    "lstm": (lambda: nn.LSTM(8, 16), "20,8", 20 * 4 * 4 * 16 * (8 + 16)),
+    "inside": (ReadsStepsFirst, "20,8", 20 * 4 * 4 * 16 * (8 + 16)),
+    "state": (lambda: nn.GRU(8, 16), {"input": "20,8", "hx": "1,16"}, 20 * 4 * 3 * 16 * (8 + 16)),
+    "attention": (lambda: nn.MultiheadAttention(8, 2), dict.fromkeys(("query", "key", "value"), "20,8"), None),
+    "encoder": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 32), 1), "20,8", None),
+    "transformer": (lambda: nn.Transformer(8, 2, 1, 1, 32), {"src": "20,8", "tgt": "12,8"}, None),
+}
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch's own
+@pytest.mark.parametrize("name", STEPS_FIRST)
+def test_live_modules_that_take_their_steps_first_have_the_batch_second(name):
+    make, sizes, macs = STEPS_FIRST[name]
+    graph = latpred.load(model=make(), input=sizes, batch=4)
+    assert graph.inputs[0].shape == (20, 4, 8)
+    assert graph.batch == 4
+    assert macs is None or graph.macs == macs
+    other, directly = graph.with_batch(3), latpred.load(model=make(), input=sizes, batch=3)
+    assert other.inputs[0].shape == directly.inputs[0].shape == (20, 3, 8)
+    assert [tensor.shape for tensor in other.outputs] == [tensor.shape for tensor in directly.outputs]
+    assert other.macs == directly.macs
+
+
+def test_a_batch_stands_where_it_is_named():
+    class Turning(nn.Module):
+        def forward(self, x):
+            return nn.functional.scaled_dot_product_attention(*[x.transpose(0, 1)] * 3)
+
+    named, first = latpred.load(model=Turning(), input="20,batch,8", batch=4), (20, 4, 8)
+    assert (named.inputs[0].shape, named.outputs[0].shape) == (first, (4, 20, 8))
+    assert named.with_batch(5).inputs[0].shape == (20, 5, 8)
+    assert latpred.load(model=Turning(), input=(20, "batch", 8), batch=4).hash == named.hash
+    assert latpred.load(model=Turning(), input="batch,20,8", batch=4).inputs[0].shape == (4, 20, 8)
+    with pytest.raises(latpred.InvalidArgumentError, match="names the batch twice in 'batch,20,batch'"):
+        latpred.load(model=Turning(), input="batch,20,batch")
+
+
 def test_what_torch_cannot_write_is_one_sentence():
     class Flexible(nn.Module):
         def forward(self, x):

@@ -247,3 +247,13 @@ def test_the_protocol_learns_the_threads():
 def test_a_gpu_is_timed_by_the_wall_clock():
     chosen = workloads.workload.protocol_of("khan", workloads.workload.Setting(None, device="cuda:1"))
     assert chosen.label == "wall"
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_module_that_takes_its_steps_first_runs_as_it_is_predicted(batch):
+    nn = pytest.importorskip("torch").nn
+    module, seen = nn.Sequential(nn.GRU(8, 16)), []
+    module.register_forward_pre_hook(lambda _module, arguments: seen.append(tuple(arguments[0].shape)))
+    with open_workload(module, runtime="eager", input="20,8", batch=batch) as opened:
+        opened.run_once()
+        assert seen[-1] == opened.graph().inputs[0].shape == (20, batch, 8)

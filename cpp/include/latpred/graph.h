@@ -64,7 +64,8 @@ struct Node {
 // One input of the network as the caller gives it: sizes without the batch.
 struct InputSize {
   Shape sizes;
-  std::optional<DType> dtype;  // what the caller says it is; checked against the file
+  std::optional<DType> dtype;                 // what the caller says it is; checked against the file
+  std::optional<std::size_t> batch_position;  // among all sizes, where the caller says it; else as the file has it
 };
 
 // As a batch: the one that the file was saved with (1 where it has a symbol).

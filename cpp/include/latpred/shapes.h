@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "latpred/graph.h"
 #include "latpred/program.h"
@@ -16,6 +18,10 @@ namespace latpred {
 // with the node), UnsupportedOperatorError (a size that an operator without a rule leaves open; all such operators are
 // listed).
 [[nodiscard]] Graph resolve(std::shared_ptr<const Program> program, const InputRequest& request);
+
+// Inputs that a recurrent layer reads with the steps first, as PyTorch's do unless told otherwise: their batch stands
+// second, as that of the states [layers, batch, size] does, of which it may read a slice.
+[[nodiscard]] std::set<std::string> inputs_with_steps_first(const Program& program);
 
 // The same network at another batch.
 [[nodiscard]] Graph with_batch(const Graph& graph, std::int64_t batch);

@@ -4,10 +4,13 @@
 #include <array>
 #include <cctype>
 #include <unordered_map>
+#include <utility>
 
+#include "latpred/shapes.h"
 #include "latpred/text.h"
 
-namespace latpred::shapes {
+namespace latpred {
+namespace shapes {
 namespace {
 
 std::string lowered(std::string text) {
@@ -31,35 +34,12 @@ bool is_first_open(const Variable& variable, const std::string& symbol) {
   return symbol == concat(variable.name, "_dynamic_axes_1");
 }
 
-// Inputs that a recurrent layer reads with the steps first, as PyTorch's do unless told otherwise: their batch stands
-// second, as that of the states [layers, batch, size] does, of which it may read a slice.
-std::set<std::string> inputs_with_steps_first(const Program& program) {
-  constexpr std::array<std::size_t, 3> kRead{0, 5, 6};  // of the sequence and the two states
-  std::unordered_map<VariableId, VariableId> sliced;    // from what
-  std::set<std::string> names;
-  for (const Statement& statement : program.main.statements) {
-    const bool is_part = statement.op == OperatorId::slice || statement.op == OperatorId::split;
-    if (is_part && !statement.inputs.empty() && statement.inputs.front() != kAbsent) {
-      for (const VariableId id : statement.outputs) sliced.emplace(id, statement.inputs.front());
-    }
-    const bool is_recurrent =
-        statement.op == OperatorId::lstm || statement.op == OperatorId::gru || statement.op == OperatorId::rnn;
-    if (!is_recurrent || statement.attributes.integer("layout", 0) == 1) continue;
-    for (const std::size_t index : kRead) {
-      if (index >= statement.inputs.size() || statement.inputs[index] == kAbsent) continue;
-      VariableId id = statement.inputs[index];
-      for (std::size_t turn = 0; turn < sliced.size() && sliced.contains(id); ++turn) id = sliced.at(id);  // no cycle
-      names.insert(program.variables[id].name);
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
-BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs)
-    : with_steps_first_(inputs_with_steps_first(program)) {
-  if (find_symbols(inputs)) return;
+BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs,
+                     std::map<std::string, std::size_t> stated)
+    : stated_(std::move(stated)), with_steps_first_(inputs_with_steps_first(program)) {
+  if (find_stated(inputs) || find_symbols(inputs)) return;
   const auto first =
       std::find_if(inputs.begin(), inputs.end(), [](const Variable& variable) { return !variable.dimensions.empty(); });
   if (first == inputs.end()) return;
@@ -86,6 +66,7 @@ std::int64_t BatchAxis::position(const Variable& variable) const {
   const auto& dimensions = variable.dimensions;
   if (dimensions.empty()) return -1;
   const auto place = static_cast<std::int64_t>(leading_place(variable));
+  if (stated_.contains(variable.name)) return place;
   const Dimension& leading = dimensions[static_cast<std::size_t>(place)];
   switch (kind_) {
     case Kind::none:
@@ -105,7 +86,25 @@ std::int64_t BatchAxis::position(const Variable& variable) const {
 }
 
 std::size_t BatchAxis::leading_place(const Variable& variable) const {
+  if (const auto stated = stated_.find(variable.name); stated != stated_.end()) return stated->second;
   return variable.dimensions.size() == 3 && with_steps_first_.contains(variable.name) ? 1 : 0;
+}
+
+// What the caller says stands above what the file's names and layers do.
+bool BatchAxis::find_stated(const std::vector<Variable>& inputs) {
+  for (const Variable& variable : inputs) {
+    const auto stated = stated_.find(variable.name);
+    if (stated == stated_.end() || variable.dimensions.empty()) continue;
+    const Dimension& batch = variable.dimensions.at(stated->second);
+    if (batch.size != kUnknownSize) {
+      kind_ = Kind::number;
+      size_ = batch.size;
+      return true;
+    }
+    kind_ = batch.symbol.empty() ? Kind::unnamed : Kind::symbol;
+    if (!batch.symbol.empty()) symbols_.insert(batch.symbol);
+  }
+  return kind_ != Kind::none;
 }
 
 // Names that say so, the clearest first; what stands first in several inputs may have a name in each.
@@ -137,4 +136,29 @@ bool BatchAxis::find_symbols(const std::vector<Variable>& inputs) {
   return false;
 }
 
-}  // namespace latpred::shapes
+}  // namespace shapes
+
+std::set<std::string> inputs_with_steps_first(const Program& program) {
+  constexpr std::array<std::size_t, 3> kRead{0, 5, 6};  // of the sequence and the two states
+  std::unordered_map<VariableId, VariableId> sliced;    // from what
+  std::set<std::string> names;
+  const auto is_input = [&](VariableId id) { return std::ranges::count(program.main.inputs, id) > 0; };
+  for (const Statement& statement : program.main.statements) {
+    const bool is_part = statement.op == OperatorId::slice || statement.op == OperatorId::split;
+    if (is_part && !statement.inputs.empty() && statement.inputs.front() != kAbsent) {
+      for (const VariableId id : statement.outputs) sliced.emplace(id, statement.inputs.front());
+    }
+    const bool is_recurrent =
+        statement.op == OperatorId::lstm || statement.op == OperatorId::gru || statement.op == OperatorId::rnn;
+    if (!is_recurrent || statement.attributes.integer("layout", 0) == 1) continue;
+    for (const std::size_t index : kRead) {
+      if (index >= statement.inputs.size() || statement.inputs[index] == kAbsent) continue;
+      VariableId id = statement.inputs[index];
+      for (std::size_t turn = 0; turn < sliced.size() && sliced.contains(id); ++turn) id = sliced.at(id);  // no cycle
+      if (is_input(id)) names.insert(program.variables[id].name);
+    }
+  }
+  return names;
+}
+
+}  // namespace latpred

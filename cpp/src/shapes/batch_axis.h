@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ namespace latpred::shapes {
 // Where the inputs' batch stands: which dimensions are it.
 class BatchAxis {
  public:
-  // `inputs`: those of `program` that the caller gives.
-  BatchAxis(const Program& program, const std::vector<Variable>& inputs);
+  // `inputs`: those of `program` that the caller gives; `stated`: where the batch of some stands, by name.
+  BatchAxis(const Program& program, const std::vector<Variable>& inputs, std::map<std::string, std::size_t> stated);
 
   [[nodiscard]] bool is_static() const { return kind_ == Kind::number; }
   [[nodiscard]] std::int64_t saved() const { return kind_ == Kind::number ? size_ : 1; }
@@ -25,8 +26,10 @@ class BatchAxis {
   enum class Kind { none, symbol, unnamed, number };
 
   [[nodiscard]] std::size_t leading_place(const Variable& variable) const;
+  bool find_stated(const std::vector<Variable>& inputs);
   bool find_symbols(const std::vector<Variable>& inputs);
 
+  std::map<std::string, std::size_t> stated_;
   std::set<std::string> with_steps_first_;
   Kind kind_ = Kind::none;
   std::set<std::string> symbols_;

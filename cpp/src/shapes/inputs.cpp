@@ -72,6 +72,21 @@ const InputSize* requested(const InputRequest& request, const Variable& variable
   return num_inputs == 1 && request.only ? &*request.only : nullptr;
 }
 
+// Where the caller says that the batch of some inputs stands.
+std::map<std::string, std::size_t> stated_batches(const std::vector<Variable>& inputs, const InputRequest& request) {
+  std::map<std::string, std::size_t> found;
+  for (const Variable& variable : inputs) {
+    const InputSize* size = requested(request, variable, inputs.size());
+    if (size == nullptr || !size->batch_position || !variable.has_shape) continue;
+    if (size->sizes.size() + 1 != variable.dimensions.size()) {
+      throw InvalidArgumentError(concat("input '", variable.name, "' is asked for with ", size->sizes.size() + 1,
+                                        " sizes, the batch among them; the file declares ", declared_text(variable)));
+    }
+    found.emplace(variable.name, *size->batch_position);
+  }
+  return found;
+}
+
 void check_dtype(const Variable& variable, const InputSize& size) {
   if (size.dtype && variable.dtype != DType::undefined && *size.dtype != variable.dtype) {
     throw InvalidArgumentError(concat("input '", variable.name, "' is ", dtype_row(variable.dtype).name,
@@ -134,8 +149,8 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
       if (dimension.size == 0 && request.batch != kSavedBatch) dimension.size = kUnknownSize;
     }
   }
-  const BatchAxis axis(program, inputs);
   check_names(inputs, request);
+  const BatchAxis axis(program, inputs, stated_batches(inputs, request));
   if (request.only && result.variables.size() != 1) {
     throw InvalidArgumentError(concat("one input size was given, but the network has ", result.variables.size(),
                                       " inputs: ", all_inputs_text(inputs, axis)));

@@ -9,7 +9,7 @@ from inspect import Parameter
 from typing import Any
 
 from latpred.errors import InvalidArgumentError
-from latpred.inputs import parse_inputs
+from latpred.inputs import InputSize, parse_inputs
 
 # Names of types as input= spells them; torch has the same ones.
 DTYPES = (
@@ -108,15 +108,15 @@ def _bind_names(parameters: Sequence[Parameter], input: Mapping[Any, Any], batch
     return CallArguments(tuple(positional.values()), values, (*positional, *values))
 
 
-def _tensor_input(name: str, given: tuple[list[int], str | None], batch: int) -> TensorInput:
-    sizes, dtype = given
+def _tensor_input(name: str, given: InputSize, batch: int) -> TensorInput:
+    dtype = given.dtype
     if dtype is not None and dtype not in DTYPES:
         raise InvalidArgumentError(
             f"input {name!r} has the type {dtype!r}; known types: {', '.join(DTYPES)}", valid=DTYPES
         )
     if dtype is None and name in _TOKEN_NAMES:
         dtype = "int64"
-    return TensorInput((batch, *sizes), dtype)
+    return TensorInput(given.with_batch(batch), dtype)
 
 
 def _required(parameters: Sequence[Parameter]) -> list[Parameter]:

@@ -10,12 +10,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred.errors import InvalidArgumentError, ModelFileError
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS, child
+from latpred.inputs import Inputs, named_batches, with_batch_second
+
+if TYPE_CHECKING:
+    from latpred.frontends.torch_export import Captured
 
 # Captures switch global flags of torch and the module's own; one at a time.
 _CAPTURING = Lock()
@@ -23,10 +28,17 @@ _CAPTURING = Lock()
 
 @dataclass(frozen=True)
 class LiveProgram:
-    """A Program, and whether its sizes are those that were asked for already."""
+    """A Program, and input= as it was read with."""
 
     program: _core.Program
-    is_sized: bool
+    input: Inputs
+    is_sized: bool  # its sizes are those that were asked for already
+    steps_first: frozenset[str] = frozenset()  # inputs that recurrent layers read so: their batch stands second
+
+    @property
+    def open_input(self) -> Inputs:
+        """What resolve() still has to be told."""
+        return named_batches(self.input) if self.is_sized else self.input
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,7 @@ class _ModelKind:
     what: str
     package: str
     classes: Callable[[Any], Sequence[type]]  # of the imported package
-    read: Callable[[Any, Any, int, bool], LiveProgram]
+    read: Callable[..., LiveProgram]  # of the object, input, batch and is_swept
 
 
 def read_model(model: Any, input: Any, batch: int, *, is_swept: bool = False) -> LiveProgram:
@@ -43,11 +55,26 @@ def read_model(model: Any, input: Any, batch: int, *, is_swept: bool = False) ->
         package = sys.modules.get(kind.package)
         if package is not None and isinstance(model, tuple(kind.classes(package))):
             with _CAPTURING:
-                return kind.read(model, input, batch, is_swept)
+                read = partial(kind.read, model, batch=batch, is_swept=is_swept)
+                return _with_batches_in_place(read, input)
     raise InvalidArgumentError(
         f"model= takes {', '.join(kind.what for kind in _MODEL_KINDS[:-1])} or {_MODEL_KINDS[-1].what}, "
         f"got {type(model).__name__}; {_advice(model)}"
     )
+
+
+def _with_batches_in_place(read: Callable[[Inputs], LiveProgram], input: Inputs) -> LiveProgram:
+    """Reads again, with the batch second, what turns out to take its steps first."""
+    live = read(input)
+    placed = with_batch_second(live.input, live.steps_first)
+    return live if placed == live.input else read(placed)
+
+
+def input_in_place(module: Any, input: Any, batch: int) -> Any:
+    """`input` of a torch.nn.Module with batches where the module has them."""
+    from latpred.frontends import torch_export
+
+    return read_model(module, input, batch).input if torch_export.has_steps_first(module) else input
 
 
 def _advice(model: Any) -> str:
@@ -65,6 +92,8 @@ def _advice(model: Any) -> str:
 def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
     from latpred.frontends import torch_export
 
+    if torch_export.takes_steps_first(module):
+        input = with_batch_second(input, [parameter.name for parameter in torch_export.parameters_of(module)])
     arguments = torch_export.call_arguments(module, input, batch)
     if is_swept:
         from latpred.frontends import recorder
@@ -72,21 +101,20 @@ def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LivePro
         captured = recorder.record(module, arguments)
     else:
         captured = torch_export.export(module, arguments)
-    return LiveProgram(_program(captured.document, captured.weights, captured.name, captured.warnings), is_sized=True)
+    return _sized(_program_of(captured), input)
 
 
 def _read_exported(program: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
     from latpred.frontends import torch_export
 
     captured = torch_export.from_exported_program(program)
-    return LiveProgram(_program(captured.document, captured.weights, captured.name), is_sized=False)
+    return LiveProgram(_program_of(captured), input, is_sized=False)
 
 
 def _read_script(module: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
     from latpred.frontends import torchscript
 
-    captured = torchscript.from_live(module, input, batch)
-    return LiveProgram(_program(captured.document, captured.weights, captured.name, captured.warnings), is_sized=True)
+    return _sized(_program_of(torchscript.from_live(module, input, batch)), input)
 
 
 def _read_config(config: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
@@ -104,6 +132,14 @@ _MODEL_KINDS: Sequence[_ModelKind] = (
 )
 
 
+def _program_of(captured: Captured) -> _core.Program:
+    return _program(captured.document, captured.weights, captured.name, captured.warnings)
+
+
+def _sized(program: _core.Program, input: Inputs) -> LiveProgram:
+    return LiveProgram(program, input, is_sized=True, steps_first=frozenset(_core.inputs_with_steps_first(program)))
+
+
 def _program(document: bytes, weights: Mapping[str, str], name: str, warnings: Sequence[str] = ()) -> _core.Program:
     program = _core.read_exported_program(document, dict(weights), name)
     for text in warnings:
@@ -119,6 +155,10 @@ def read_file(file: Any, input: Any, batch: int, *, allow_pickle: bool) -> LiveP
         dict(input) if isinstance(input, Mapping) else input if isinstance(input, (str, type(None))) else list(input)
     )
     frontend = FILE_FRONTENDS.get(file.kind) or FALLBACK_FRONTENDS[file.kind]
-    reply = child.run(frontend, {"path": file.path, "input": sizes, "batch": batch})
-    facts = reply.facts
-    return LiveProgram(_program(reply.document, facts["weights"], file.path, facts["warnings"]), is_sized=True)
+
+    def read(placed: Any) -> LiveProgram:
+        reply = child.run(frontend, {"path": file.path, "input": placed, "batch": batch})
+        facts = reply.facts
+        return _sized(_program(reply.document, facts["weights"], file.path, facts["warnings"]), placed)
+
+    return _with_batches_in_place(read, sizes)

@@ -60,6 +60,20 @@ def _image_sizes(module: Any, main: Any) -> Any:
     return (channels, image, image) if isinstance(image, int) else (channels, *image)
 
 
+def takes_steps_first(module: Any) -> bool:
+    """Whether this is one of torch's recurrent layers or attention, as they are unless told otherwise: [steps, batch,
+    size]. As a part of a module it says nothing of the module's inputs, which that may turn around."""
+    nn, inner = torch.nn, unwrapped(module)
+    layers = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.TransformerDecoder, nn.TransformerDecoderLayer)
+    return isinstance(inner, (nn.RNNBase, nn.Transformer, nn.MultiheadAttention, *layers)) and has_steps_first(inner)
+
+
+def has_steps_first(module: Any) -> bool:
+    """Whether such a layer is in it."""
+    layers = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
+    return any(isinstance(part, layers) and not part.batch_first for part in unwrapped(module).modules())
+
+
 def export(module: Any, arguments: CallArguments) -> Captured:
     """The document of a live module at these arguments."""
     module = unwrapped(module)

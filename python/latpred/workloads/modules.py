@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred.datasets import recipe
-from latpred.errors import InvalidArgumentError, ProfilerError
+from latpred.errors import InvalidArgumentError, LatpredError, ProfilerError
 from latpred.optional import need
 from latpred.workloads import memory, sources
 from latpred.workloads.workload import CPU, DEFAULT_PRECISION, MemoryUse, Setting, Workload
@@ -52,7 +52,8 @@ class ModuleWorkload(Workload):
         self._torch = self.imports()
         self._precision = _PRECISIONS[setting.precision]
         self._check_device()
-        self._module, self._input = sources.module_of(setting)
+        self._module, given = sources.module_of(setting)
+        self._input = _in_place(self._module, given, setting.batch)
         self._was_training = [(part, part.training) for part in self._module.modules()]
         self._module.eval()
         self._running = self._prepared()
@@ -157,6 +158,15 @@ class CompiledWorkload(ModuleWorkload):
 
     def _prepared(self) -> Any:
         return self._torch.compile(super()._prepared())
+
+
+def _in_place(module: Any, sizes: Any, batch: int) -> Any:
+    """As latpred.load() reads them. What it cannot read runs with its batch first."""
+    from latpred.frontends.models import input_in_place
+
+    with contextlib.suppress(LatpredError):
+        return input_in_place(module, sizes, batch)
+    return sizes
 
 
 def _arguments(

@@ -118,19 +118,21 @@ def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, 
 
 
 def _shape(value: Any, given: InputSize | None, setting: Setting) -> tuple[int, ...]:
-    """The file's sizes with the batch in front; `given` says the others where they are open."""
+    """The file's sizes with the batch in front unless `given` has it elsewhere, which says the others where they are
+    open."""
     declared = [dimension.dim_value if dimension.HasField("dim_value") else None
                 for dimension in value.type.tensor_type.shape.dim]  # fmt: skip
     if not declared:
         return ()
-    sizes = declared[1:] if given is None else given[0]
+    sizes = declared[1:] if given is None else given.sizes
     if len(sizes) != len(declared) - 1 or None in sizes:
         shown = ", ".join("?" if size is None else str(size) for size in declared)
         raise InvalidArgumentError(
             f"input '{value.name}' of the file is [{shown}]; say its sizes without the batch by input=, got "
             f"{setting.input!r}"
         )
-    return (setting.batch, *(int(size) for size in sizes if size is not None))
+    place = None if given is None else given.batch_position
+    return InputSize([int(size) for size in sizes if size is not None], None, place).with_batch(setting.batch)
 
 
 def _rename(model: Any) -> tuple[FileNode, ...]:
