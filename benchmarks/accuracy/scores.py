@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from latpred.calibration.fit import CLASSES, Design
+from latpred.calibration.fit import CLASSES, Design, Expected
 from latpred.calibration.levels import choose
 from latpred.fitting import conformal, fit_inputs, ship
 from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, NEW_FAMILIES, OF_CHIPS, VERSION
@@ -48,9 +48,9 @@ def _intervals(
 
 
 def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str, Term]) -> pd.DataFrame:
-    """`rows` with the half-width of their interval, and whether it holds what was measured. The interval of a part of
-    the families comes from the other parts, that of a chip or version from the others; of other situations from all
-    these."""
+    """`rows` with the half-width of their interval, what a calibration expects of the device and the host, and whether
+    the interval holds what was measured. The interval of a part of the families comes from the other parts, that of a
+    chip or version from the others; of other situations from all these."""
     one = conformal.ensemble(rows)
     seen = conformal.residuals(one[one.situation.isin(ship.SITUATIONS)])
     apart = _groups_judged_apart(seen)
@@ -59,7 +59,7 @@ def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str,
     answers = one.set_index(["situation", "what", "id"]).pred
     places = list(zip(rows.situation, rows["what"], rows.id, strict=True))
     off = np.log(rows.value.to_numpy() / answers.loc[places].to_numpy())
-    width, centre = np.full(len(rows), np.nan), np.zeros(len(rows))
+    width, centre, expected = np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros((2, len(rows)))
     made: dict[str, conformal.Intervals | None] = {}
     for (is_known, name), of_group in rows.groupby([conformal.is_on_known_device(rows), group]).indices.items():
         others = seen[apart != name]
@@ -70,7 +70,9 @@ def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str,
         if found is not None:
             width[of_group] = found.half_width(asked.iloc[of_group], is_known)
             centre[of_group] = found.terms["log_bias"].value
-    return rows.assign(half_width=width, is_inside=np.abs(off - centre) <= width)
+            expected[:, of_group] = [[found.terms[name].value] for name in ("device_sd", "host_sd")]
+    is_inside = np.abs(off - centre) <= width
+    return rows.assign(half_width=width, device_sd=expected[0], host_sd=expected[1], is_inside=is_inside)
 
 
 def _coverage(rows: pd.DataFrame, by: str) -> dict[str, Any]:
@@ -119,8 +121,9 @@ def _by_calibration(rows: pd.DataFrame, drawn: np.ndarray) -> np.ndarray:
     class_s[:, 0] = (1 - conformal.waiting(of_operators)) * of_operators.pred
     design = Design(class_s, rows.host_s.to_numpy(), rows.beside_s.to_numpy())
     log_measured = np.log(rows.value.to_numpy())
-    own_sd = float(rows.half_width.median()) / conformal.NORMAL_80
-    chosen = choose(design[drawn], log_measured[drawn], list(rows.recipe.iloc[drawn]), own_sd)
+    network_sd = float(rows.half_width.median()) / conformal.NORMAL_80
+    expected = Expected(network_sd, rows.device_sd.iloc[0], rows.host_sd.iloc[0])
+    chosen = choose(design[drawn], log_measured[drawn], list(rows.recipe.iloc[drawn]), expected)
     return np.asarray(np.exp(design.log_s(chosen.fitted.parameters)))
 
 

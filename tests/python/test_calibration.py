@@ -58,8 +58,13 @@ def noisy(sd, seed=0):
     return lambda network, batch: math.exp(random.normal(0, sd))
 
 
-def recovers(factor):
-    return pytest.approx(factor, rel=0.01)
+def recovers(factor, rel=0.01):
+    return pytest.approx(factor, rel=rel)
+
+
+def nearly_recovers(factor):
+    """By one or two timings, which are drawn to what is expected by a few per cent."""
+    return recovers(factor, rel=0.05)
 
 
 # What the factors come from.
@@ -69,7 +74,8 @@ def recovers(factor):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_common_factor_is_recovered(device, count):
     calibration = latpred.calibrate(timed(NETWORKS[:count], [LARGE], lambda *_: 1.3, device=device), device=device)
-    assert calibration.scale == recovers(1.3)
+    assert 1.2 < calibration.scale <= 1.3
+    assert calibration.scale == (recovers(1.3) if count == 5 else nearly_recovers(1.3))
     assert calibration.level == "scale"
     assert calibration.host_scale is None
     assert calibration.error_before.mean == pytest.approx(1 - 1 / 1.3, rel=1e-6)
@@ -82,6 +88,27 @@ def test_a_common_factor_is_recovered(device, count):
 def test_factors_far_from_one_are_recovered(factor):
     rows = with_other_host(NETWORKS[:5], [64], "T4", kernels=factor)
     assert latpred.calibrate(rows, device="T4").scale == recovers(factor)
+
+
+@pytest.mark.parametrize("log_off", [0.1, 0.7])
+def test_factors_are_drawn_to_what_is_expected_unless_far(log_off):
+    """Five networks that scatter by 0.1, as Bayes has it: device_sd^2 / (device_sd^2 + 0.1^2 / 5) of a small factor."""
+    kernels = np.zeros((5, len(fit.CLASSES)))
+    kernels[:, 0] = 1
+    design = fit.Design(kernels, host_s=np.zeros(5), copy_s=np.zeros(5))
+    log_measured = log_off + 0.1 * np.array([-1.2, -1, 0, 1, 1.2]) / 1.4826  # fit.spread() of these is 0.1
+
+    def scale(device_sd):
+        expected = fit.Expected(network_sd=0.1, device_sd=device_sd, host_sd=0.2)
+        return fit.fit(design, log_measured, fit.Level("scale", (fit.SCALE,)), expected).parameters[fit.SCALE]
+
+    followed = [scale(device_sd) / log_off for device_sd in (0.05, 0.1, 1.0)]
+    assert followed == sorted(followed)
+    assert followed[2] == pytest.approx(1, abs=0.02)
+    if log_off < 0.2:
+        assert 0.3 < followed[0] < 0.8 < followed[1] < 0.95
+    else:
+        assert followed[0] > 0.96
 
 
 @pytest.mark.parametrize("host", [0.5, 2.0])
@@ -122,7 +149,7 @@ def test_kernels_and_host_are_recovered_whatever_they_are(kernels, host, network
 def test_two_rows_of_one_network_are_enough_for_both():
     rows = with_other_host(["timm:mobilenetv2_100@224"], [1, 64], "A100", kernels=1.2, host=2)
     calibration = latpred.calibrate(rows, device="A100")
-    assert (calibration.scale, calibration.host_scale) == (recovers(1.2), recovers(2))
+    assert (calibration.scale, calibration.host_scale) == (nearly_recovers(1.2), nearly_recovers(2))
     assert calibration.error_after is None  # the same network at another batch is no other network
 
 
@@ -211,7 +238,7 @@ def test_timings_that_contradict_each_other_widen_the_interval():
     calibration = latpred.calibrate(rows, device="A100")
     low, high = latpred.predict(RESNET50, batch=513, device="A100", calibration=calibration).intervals["latency_ms"]
     assert low < rows[0][2] * 1e3 < rows[1][2] * 1e3 / 2 < high
-    assert "2 of 2 timings are farther off" in calibration.reason
+    assert "of 2 timings are farther off" in calibration.reason
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1 / 30, 30, 1e3])
@@ -390,7 +417,7 @@ def test_rows_take_every_form(tmp_path):
     assert len(sources) == 10
     for source in sources:
         calibration = latpred.calibrate(source, device="A100")
-        assert calibration.scale == recovers(1.3), source
+        assert calibration.scale == nearly_recovers(1.3), source
         assert calibration.records[0].graph_hash == graph.hash
     assert latpred.calibrate(tmp_path / "rows.csv", device="A100").name == "rows"
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.prediction_tables import NO_KERNELS
+from latpred.quantile import NORMAL_80
 
 if TYPE_CHECKING:
-    from latpred._core import Graph, PredictRequest, Session
+    from latpred._core import Answer, Evidence, Graph, PredictRequest, Session
 
 Array = NDArray[np.float64]
 
@@ -37,9 +38,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
 SCALE, HOST, FIRST_CLASS = 0, 1, 2
 NUM_PARAMETERS = FIRST_CLASS + len(CLASSES)
 
-# How far from 0 each is expected: a weak guess for the scale; hosts differ by 2 (docs/accuracy.md); a class as far as
-# the common factor of a device that nobody measured (0.13 to 0.16 there).
-PRIOR_SD: Array = np.array([1.0, math.log(2), *[0.15] * len(CLASSES)])
+# Student's t about no effect, heavy-tailed: a device twice as slow as expected is no longer drawn back.
+_FREEDOM = 3.0
 
 _HUBER = 1.345  # residuals beyond this many deviations count less: 95 % efficient where there are no outliers
 _TUKEY = 4.685  # and beyond this many nothing, where enough rows speak against them: 95 % efficient likewise
@@ -50,6 +50,41 @@ _ROWS_FOR_SPREAD = 5  # below, the rows do not say how far they scatter
 _MAX_ROUNDS = 50
 _MAX_STEP = 1.0  # of a logarithm, in one round
 _AT_REST = 1e-9  # a step that changes nothing any more
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """How far off a predictor is expected to be, by its record: standard deviations of log(measured / predicted)."""
+
+    network_sd: float  # of one network on such a device
+    device_sd: float  # of all kernels on one device together
+    host_sd: float  # of one machine's time for a launch
+
+    @classmethod
+    def of(cls, evidence: Evidence, answer: Answer) -> Expected:
+        """Of what `answer` was asked about, by the record of its predictor."""
+        terms = evidence.terms
+        is_gpu = any(row.is_gpu for row in _core.devices() if row.name == answer.device)
+        if not is_gpu and terms.cpu:
+            return cls(terms.cpu / NORMAL_80, terms.cpu / NORMAL_80, terms.host_sd)
+        is_known = answer.device in evidence.devices and not answer.partition
+        width = terms.known_device if is_known else terms.unknown_device
+        return cls(width / NORMAL_80, terms.device_sd, terms.host_sd)
+
+    @property
+    def parameters_sd(self) -> Array:
+        """[parameters]: a class is off as far as all kernels together are."""
+        return np.array([self.device_sd, self.host_sd, *[self.device_sd] * len(CLASSES)])
+
+    def ridge(self, parameters: Array) -> Array:
+        """[parameters] weights of their squares."""
+        variance = self.parameters_sd**2
+        return np.asarray((_FREEDOM + 1) / (_FREEDOM * variance + parameters**2))
+
+    def surprise(self, parameters: Array) -> float:
+        """How unexpected `parameters` are, as the square of a normal deviation near none."""
+        squares = (parameters / self.parameters_sd) ** 2
+        return float((_FREEDOM + 1) * np.sum(np.log1p(squares / _FREEDOM)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,19 +171,21 @@ def _tukey_weights(residuals: Array, sd: float) -> Array:
     return np.maximum(0.0, 1 - (residuals / (_TUKEY * sd)) ** 2) ** 2
 
 
-def _step(design: Design, log_measured: Array, parameters: Array, active: list[int], weights: Array) -> Array:
+def _step(
+    design: Design, log_measured: Array, parameters: Array, active: list[int], weights: Array, ridge: Array
+) -> Array:
     """Gauss and Newton's, halved until the weighted squares and the ridge become less: where one factor hardly changes
     the time, a whole step leads too far."""
 
     def loss(values: Array) -> float:
         residuals = log_measured - design.log_s(values)
-        return float(np.sum(weights * residuals**2) + np.sum((values / PRIOR_SD) ** 2))
+        return float(np.sum(weights * residuals**2) + np.sum(ridge * values**2))
 
     jacobian = design.jacobian(parameters, active)
     weighted = jacobian * weights[:, None]
-    ridge = np.diag(PRIOR_SD[active] ** -2)
-    gradient = weighted.T @ (log_measured - design.log_s(parameters)) - ridge @ parameters[active]
-    step = np.clip(np.linalg.solve(weighted.T @ jacobian + ridge, gradient), -_MAX_STEP, _MAX_STEP)
+    held = ridge[active]
+    gradient = weighted.T @ (log_measured - design.log_s(parameters)) - held * parameters[active]
+    step = np.clip(np.linalg.solve(weighted.T @ jacobian + np.diag(held), gradient), -_MAX_STEP, _MAX_STEP)
     before = loss(parameters)
     while float(np.max(np.abs(step))) > _AT_REST:
         after = parameters.copy()
@@ -159,14 +196,15 @@ def _step(design: Design, log_measured: Array, parameters: Array, active: list[i
     return step
 
 
-def fit(design: Design, log_measured: Array, level: Level, own_sd: float) -> Fitted:
-    """The parameters of a level: Huber's loss on log(measured / predicted), a ridge towards PRIOR_SD, and rows far from
-    what the others say left out in the end. `own_sd` is the predictor's on networks that it has not seen: rows scatter
-    no farther before they are outliers."""
+def fit(design: Design, log_measured: Array, level: Level, expected: Expected) -> Fitted:
+    """The parameters of a level: Huber's loss on log(measured / predicted), a ridge towards what is expected of them,
+    and rows far from what the others say left out in the end. Rows scatter no farther than networks are expected to
+    before they are outliers."""
     active = list(level.active)
     parameters = np.zeros(NUM_PARAMETERS)
     # From where most rows agree, so that an outlier does not stretch the first deviation.
     parameters[active[: level.num_free]] = np.median(log_measured - design.log_s(parameters))
+    own_sd = expected.network_sd
     tolerated_sd, ridge_sd, far_sd = own_sd, _FEW_SD, own_sd
     for is_last in (False, True):  # deviations stay in the last rounds, so that these come to rest
         for _ in range(_MAX_ROUNDS // 2):
@@ -178,21 +216,22 @@ def fit(design: Design, log_measured: Array, level: Level, own_sd: float) -> Fit
             weights = _huber_weights(residuals, tolerated_sd)
             if is_last and len(design) >= level.rows_for_outliers:
                 weights *= _tukey_weights(residuals, far_sd)
-            step = _step(design, log_measured, parameters, active, weights / ridge_sd**2)
+            ridge = expected.ridge(parameters)
+            step = _step(design, log_measured, parameters, active, weights / ridge_sd**2, ridge)
             parameters[active] += step
             if float(np.max(np.abs(step))) < _AT_REST:
                 break
     return Fitted(parameters, weights)
 
 
-def misfit(design: Design, log_measured: Array, fitted: Fitted, own_sd: float, rows_for_outliers: int) -> float:
+def misfit(design: Design, log_measured: Array, fitted: Fitted, expected: Expected, rows_for_outliers: int) -> float:
     """Loss of the residuals in their deviation, as fit() has it, and how far the parameters are from where they are
     expected."""
-    distance = np.abs(log_measured - design.log_s(fitted.parameters)) / own_sd
+    distance = np.abs(log_measured - design.log_s(fitted.parameters)) / expected.network_sd
     loss = np.where(distance < _HUBER, distance**2, _HUBER * (2 * distance - _HUBER))
     if len(design) >= rows_for_outliers:
         loss = np.minimum(loss, _TUKEY**2 / 3)  # of an outlier in Tukey's
-    return float(np.sum(loss) + np.sum((fitted.parameters / PRIOR_SD) ** 2))
+    return float(np.sum(loss)) + expected.surprise(fitted.parameters)
 
 
 def check_design(design: Design, networks: Sequence[str]) -> None:

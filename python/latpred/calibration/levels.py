@@ -18,6 +18,7 @@ from latpred.calibration.fit import (
     SCALE,
     Array,
     Design,
+    Expected,
     Fitted,
     Level,
     fit,
@@ -39,16 +40,16 @@ _PRIOR_ROWS = 3  # timings that the predictor's own record weighs as much as, in
 _FAR = 2.0  # deviations from which on a row does not fit
 
 
-def levels_for(design: Design, log_measured: Array, own_sd: float) -> list[Level]:
+def levels_for(design: Design, log_measured: Array, expected: Expected) -> list[Level]:
     """What these rows can tell, the simplest first."""
     host = design.jacobian(np.zeros(NUM_PARAMETERS), [HOST])[:, 0]
     levels = [_HOST_ALONE if float(np.median(host)) > 0.5 else _SCALE_ALONE]
-    alone = fit(design, log_measured, levels[0], own_sd)
+    alone = fit(design, log_measured, levels[0], expected)
     is_told = float(np.ptp(host)) > _HOST_MATTERS
     if levels[0].rows_for_outliers <= len(design) < _BOTH.rows_for_outliers:
         # Too few to tell an outlier from the second factor, which would follow it.
-        is_told = is_told and not np.any(_far(design, log_measured, alone, _FAR * own_sd))
-    if is_told or _demand_both(design, log_measured, levels[0], alone, own_sd):
+        is_told = is_told and not np.any(_far(design, log_measured, alone, _FAR * expected.network_sd))
+    if is_told or _demand_both(design, log_measured, levels[0], alone, expected):
         levels.append(_BOTH)
     if len(design) >= _ROWS_FOR_CLASSES and SCALE in levels[-1].active:
         classes = range(FIRST_CLASS, NUM_PARAMETERS)
@@ -61,16 +62,16 @@ def _far(design: Design, log_measured: Array, fitted: Fitted, log_distance: floa
     return np.abs(log_measured - design.log_s(fitted.parameters)) > log_distance
 
 
-def _demand_both(design: Design, log_measured: Array, simple: Level, alone: Fitted, own_sd: float) -> bool:
+def _demand_both(design: Design, log_measured: Array, simple: Level, alone: Fitted, expected: Expected) -> bool:
     """One factor does not get to the timings, or only where it is far from what is expected."""
-    both = fit(design, log_measured, _BOTH, own_sd)
+    both = fit(design, log_measured, _BOTH, expected)
     of_alone, of_both = (
-        misfit(design, log_measured, fitted, own_sd, simple.rows_for_outliers) for fitted in (alone, both)
+        misfit(design, log_measured, fitted, expected, simple.rows_for_outliers) for fitted in (alone, both)
     )
     return of_alone - of_both > _DEMANDED
 
 
-def left_out(design: Design, log_measured: Array, level: Level, groups: Sequence[object], own_sd: float) -> Array:
+def left_out(design: Design, log_measured: Array, level: Level, groups: Sequence[object], expected: Expected) -> Array:
     """[N] log-times, each group's predicted from the others."""
     names = list(dict.fromkeys(groups))
     folds = min(len(names), _MAX_FOLDS)
@@ -78,7 +79,7 @@ def left_out(design: Design, log_measured: Array, level: Level, groups: Sequence
     answers = np.empty(len(design))
     for index in range(folds):
         train, test = np.flatnonzero(fold != index), np.flatnonzero(fold == index)
-        answers[test] = design[test].log_s(fit(design[train], log_measured[train], level, own_sd).parameters)
+        answers[test] = design[test].log_s(fit(design[train], log_measured[train], level, expected).parameters)
     return answers
 
 
@@ -118,16 +119,15 @@ def _best(levels: Sequence[Level], score: Mapping[str, float]) -> tuple[Level, s
     return chosen, "best" if score[chosen.name] <= min(score.values()) else "as good as any"
 
 
-def choose(design: Design, log_measured: Array, groups: Sequence[object], own_sd: float) -> Choice:
-    """Fits at the level that the rows allow and that left-out networks speak for. `own_sd`: the predictor's deviation
-    on networks that it has not seen."""
-    levels = levels_for(design, log_measured, own_sd)
+def choose(design: Design, log_measured: Array, groups: Sequence[object], expected: Expected) -> Choice:
+    """Fits at the level that the rows allow and that left-out networks speak for."""
+    levels = levels_for(design, log_measured, expected)
     num_groups = len(set(groups))
     tried: dict[str, CalibrationError] = {}
     answers: dict[str, Array] = {}
     if num_groups > 1:
         for level in levels:
-            answers[level.name] = left_out(design, log_measured, level, groups, own_sd)
+            answers[level.name] = left_out(design, log_measured, level, groups, expected)
             tried[level.name] = error_of(answers[level.name], log_measured)
     if len(levels) == 1:
         chosen, reason = levels[0], "all that these rows can tell"
@@ -137,11 +137,11 @@ def choose(design: Design, log_measured: Array, groups: Sequence[object], own_sd
         chosen, reason = _best(levels, {name: _score(answer - log_measured) for name, answer in answers.items()})
         others = ", ".join(f"{level.name} {tried[level.name]}" for level in levels if level is not chosen)
         reason = f"{reason} on networks left out ({others})"
-    fitted = fit(design, log_measured, chosen, own_sd)
+    fitted = fit(design, log_measured, chosen, expected)
     off = np.abs(log_measured - design.log_s(fitted.parameters))
-    num_far = int(np.sum(_far(design, log_measured, fitted, _FAR * own_sd)))
+    num_far = int(np.sum(_far(design, log_measured, fitted, _FAR * expected.network_sd)))
     if num_far:
-        far = f"x/{math.exp(_FAR * own_sd):.2f}"
+        far = f"x/{math.exp(_FAR * expected.network_sd):.2f}"
         reason += f"; {num_far} of {len(design)} timings are farther off than {far} with it: look at .rows"
     return Choice(chosen, fitted, off, answers.get(chosen.name), tried, reason)
 

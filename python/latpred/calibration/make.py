@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latpred import _core
 from latpred.calibration import Calibration, CalibrationRecord, check_name, checkpoint_digest
-from latpred.calibration.fit import HOST, NUM_PARAMETERS, SCALE, Array, check_design, design_of
+from latpred.calibration.fit import HOST, NUM_PARAMETERS, SCALE, Array, Expected, check_design, design_of
 from latpred.calibration.levels import choose, error_of, factor_of, kind_factors_of, log_sd_left
 from latpred.calibration.rows import Timing, read_timings
 from latpred.errors import InvalidArgumentError, LatpredError
@@ -43,12 +42,8 @@ def make(
     log_before = design.log_s(np.zeros(NUM_PARAMETERS))
     _check_units(timings, log_measured - log_before, answer.device)
     evidence = session.evidence(answer.predictor)
-    is_known = answer.device in evidence.devices and not answer.partition
-    known_sd = evidence.terms.known_device / NORMAL_80
-    is_gpu = any(row.is_gpu for row in _core.devices() if row.name == answer.device)
-    unknown_width = evidence.terms.unknown_device if is_gpu or not evidence.terms.cpu else evidence.terms.cpu
-    own_sd = known_sd if is_known else unknown_width / NORMAL_80
-    choice = choose(design, log_measured, [_network_of(graph) for graph in graphs], own_sd)
+    expected = Expected.of(evidence, answer)
+    choice = choose(design, log_measured, [_network_of(graph) for graph in graphs], expected)
     after = choice.log_left_out
     return Calibration(
         name=check_name(name) if name is not None else _name_from(rows_or_path, answer.device, answer.partition),
@@ -65,7 +60,7 @@ def make(
         host_scale=factor_of(choice, HOST),
         kind_factors=kind_factors_of(choice),
         timed_kinds=tuple(sorted(design.kinds)),
-        log_sd=log_sd_left(choice, log_measured, own_sd, known_sd),
+        log_sd=log_sd_left(choice, log_measured, expected.network_sd, evidence.terms.known_device / NORMAL_80),
         error_before=error_of(log_before, log_measured),
         error_after=None if after is None else error_of(after, log_measured),
         tried=choice.tried,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpred import _core
-from latpred.calibration.fit import CLASSES, FIRST_CLASS, HOST, NUM_PARAMETERS, PRIOR_SD, SCALE, design_of
+from latpred.calibration.fit import CLASSES, FIRST_CLASS, HOST, NUM_PARAMETERS, SCALE, Expected, design_of
 from latpred.calibration.timing import Clock, measure_module
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
@@ -95,7 +95,7 @@ def _sizes(network: str) -> tuple[int, int, int]:
 def choose_probes(request: PredictRequest, session: Session, count: int = DEFAULT_COUNT) -> Table[Probe]:
     """The `count` calls whose times determine the factors best (D-optimal, one after another).
 
-    Each adds most to the determinant of the information about PRIOR_SD's parameters, given those before it.
+    Each adds most to the determinant of the information about the factors, given those before it.
     """
     calls = [(network, batch) for network in NETWORKS for batch in BATCHES]
     graphs = [probe_graph(network, batch) for network, batch in calls]
@@ -107,7 +107,9 @@ def choose_probes(request: PredictRequest, session: Session, count: int = DEFAUL
     calls, graphs = [calls[index] for index in fitting], [graphs[index] for index in fitting]
     design = design_of(graphs, request, session)
     shares = design.jacobian(np.zeros(NUM_PARAMETERS))
-    chosen = most_telling(shares, count)
+    answer = session.predict(graphs[0], request)
+    expected = Expected.of(session.evidence(answer.predictor), answer)
+    chosen = most_telling(shares, expected.parameters_sd, count)
     latency_s = np.exp(design.log_s(np.zeros(NUM_PARAMETERS)))
     rows = [
         Probe(
@@ -123,12 +125,13 @@ def choose_probes(request: PredictRequest, session: Session, count: int = DEFAUL
     return Table(rows, PROBE_COLUMNS, what="network")
 
 
-def most_telling(shares: Array, count: int) -> list[tuple[int, int, float]]:
-    """Rows of `shares` [N, parameters], the sensitivities of log-latency, in the order in which they tell most.
+def most_telling(shares: Array, parameters_sd: Array, count: int) -> list[tuple[int, int, float]]:
+    """Rows of `shares` [N, parameters], the sensitivities of log-latency, in the order in which they tell most of
+    parameters that are expected to be off by `parameters_sd` [parameters].
 
     With each: the parameter whose deviation it shrinks most, and the spread of all rows that is left then.
     """
-    covariance = np.diag(PRIOR_SD**2)
+    covariance = np.diag(parameters_sd**2)
     chosen: list[tuple[int, int, float]] = []
     open_rows = list(range(len(shares)))
     for _ in range(count):
