@@ -183,6 +183,8 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("warnings", [](const Graph& graph) { return python_texts(graph.warnings); })
       .def_property_readonly("source",
                              [](const Graph& graph) { return graph.program ? graph.program->source : SourceInfo{}; })
+      .def_property_readonly("channels_last", &Graph::channels_last,
+                             "Whether PyTorch runs it with the channels of images innermost: its filters lie so.")
       .def_property_readonly("macs", &Graph::macs, "Multiply-accumulates of one call on the whole batch.")
       .def_property_readonly("flops", &Graph::flops, "2 x macs + element-wise operations.")
       .def_property_readonly("num_parameters", &Graph::num_parameters)

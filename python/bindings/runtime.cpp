@@ -13,6 +13,8 @@ void bind_runtime(py::module_& module) {
       .def_readonly("fuses", &Runtime::fuses)
       .def_readonly("on_gpu", &Runtime::on_gpu)
       .def_readonly("on_cpu", &Runtime::on_cpu)
+      .def_readonly("strided_views", &Runtime::strided_views,
+                    "PyTorch's: images may lie with their channels innermost.")
       .def_readonly("host_s_per_launch", &Runtime::host_s_per_launch)
       .def_readonly("host_source", &Runtime::host_source)
       .def_readonly("precisions", &Runtime::precisions, "Accepted besides 'default'.")

@@ -880,6 +880,11 @@ class Graph:
     def batch(self) -> int:
         ...
     @property
+    def channels_last(self) -> bool:
+        """
+        Whether PyTorch runs it with the channels of images innermost: its filters lie so.
+        """
+    @property
     def flops(self) -> float:
         """
         2 x macs + element-wise operations.
@@ -1057,6 +1062,11 @@ class Runtime:
     def precisions(self) -> list[str]:
         """
         Accepted besides 'default'.
+        """
+    @property
+    def strided_views(self) -> bool:
+        """
+        PyTorch's: images may lie with their channels innermost.
         """
 class Kernel:
     """

@@ -86,6 +86,7 @@ def facts(graph: Graph) -> list[tuple[str, str]]:
         ("framework", source.framework),
         ("source", origin),
         ("batch", str(graph.batch)),
+        ("memory format", "channels last" if graph.channels_last else ""),
         ("inputs", inputs_text(graph)),
         ("outputs", outputs_text(graph)),
         ("nodes", f"{len(graph)}: " + ", ".join(f"{operator} {count}" for operator, count in histogram)),

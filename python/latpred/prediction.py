@@ -379,6 +379,10 @@ class Prediction:
     def _executor(self) -> str:
         return f"{self.runtime} ({self.runtime_version})" if self.runtime_version else self.runtime
 
+    def _memory_format(self) -> str:
+        is_told = self._graph.channels_last and _core.runtime(self.runtime).strided_views
+        return ", channels last" if is_told else ""
+
     def __repr__(self) -> str:
         low, high = _scaled_pair(self._answer.latency_interval_s, MILLISECONDS_PER_S)
         precision = "" if self.precision == "default" else f" {self.precision}"
@@ -388,7 +392,7 @@ class Prediction:
         if self._calibration is not None:
             how += f", calibration {self._calibration.summary()}"
         return (
-            f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}{precision}: "
+            f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}{precision}{self._memory_format()}: "
             f"{number(self.latency_ms)} ms ({number(low)} - {number(high)}), {number(self.memory_mb)} MB, "
             f"{energy}{mig} [{how}]"
         )
@@ -417,7 +421,10 @@ class Prediction:
         ]
 
     def headline(self) -> str:
-        return f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}, precision {self.precision}"
+        return (
+            f"{self.name} on {self.where()}, batch {self.batch}, {self._executor()}, precision {self.precision}"
+            f"{self._memory_format()}"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape

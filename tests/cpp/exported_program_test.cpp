@@ -9,6 +9,7 @@
 #include "latpred/error.h"
 #include "latpred/exported_program.h"
 #include "latpred/shapes.h"
+#include "latpred/text.h"
 #include "message_of.h"
 #include "zip_writer.h"
 
@@ -29,9 +30,9 @@ struct Written {
   std::string ranges;
   std::string major = "8";
 
-  Written& tensor(const std::string& name, const std::string& sizes, int dtype = 7) {
+  Written& tensor(const std::string& name, const std::string& sizes, int dtype = 7, const std::string& strides = "") {
     separate(tensors) += "\"" + name + "\":{\"dtype\":" + std::to_string(dtype) + ",\"sizes\":[" + sizes +
-                         "],\"strides\":[],\"new_member\":{\"of\":\"a later minor version\"}}";
+                         "],\"strides\":[" + strides + "],\"new_member\":{\"of\":\"a later minor version\"}}";
     return *this;
   }
   Written& spec(const std::string& kind, const std::string& arg, const std::string& more = "") {
@@ -41,8 +42,8 @@ struct Written {
   Written& input(const std::string& name, const std::string& sizes, int dtype = 7) {
     return tensor(name, sizes, dtype).spec("user_input", R"("as_tensor":{"name":")" + name + "\"}");
   }
-  Written& parameter(const std::string& name, const std::string& sizes) {
-    return tensor("p_" + name, sizes)
+  Written& parameter(const std::string& name, const std::string& sizes, const std::string& strides = "") {
+    return tensor("p_" + name, sizes, 7, strides)
         .spec("parameter", R"("name":"p_)" + name + "\"", R"(,"parameter_name":")" + name + "\"");
   }
   Written& node(const std::string& target, const std::string& name, const std::string& inputs,
@@ -122,6 +123,32 @@ TEST(ExportedProgram, ReadsADocument) {
   EXPECT_EQ(graph.tensors[static_cast<std::size_t>(graph.inputs.at(0))].name, "x");
   EXPECT_EQ(graph_of(linear(), 8).macs(), 8 * 16 * 8);
   EXPECT_TRUE(graph.warnings.empty());
+}
+
+TEST(ExportedProgram, SeesFiltersWithTheChannelsInnermost) {
+  const auto ints = [](const Shape& numbers) {
+    std::string text;
+    for (const std::int64_t number : numbers) {
+      text += (text.empty() ? "" : ",") + concat("{\"as_int\":", number, "}");
+    }
+    return text;
+  };
+  const auto is_channels_last = [&](const Shape& sizes, const Shape& strides) {
+    Written file = linear();
+    file.parameter("filter", ints(sizes), ints(strides));
+    return read(file).channels_last;
+  };
+  EXPECT_TRUE(is_channels_last({8, 3, 5, 4}, {60, 1, 12, 3}));
+  EXPECT_FALSE(is_channels_last({8, 3, 5, 4}, {60, 20, 4, 1}));
+  EXPECT_FALSE(is_channels_last({8, 3, 5, 4}, {120, 1, 24, 3}));  // a part of something
+  EXPECT_FALSE(is_channels_last({8, 3, 1, 1}, {3, 1, 3, 3}));     // one pixel: the same in both orders
+  EXPECT_FALSE(is_channels_last({8, 1, 3, 3}, {9, 1, 3, 1}));     // one channel: likewise
+  EXPECT_FALSE(is_channels_last({8, 3, 5}, {15, 1, 3}));
+  EXPECT_NE(message_of<ModelFileError>([&] { (void)is_channels_last({8, 3, -5, 4}, {60, 1, 12, 3}); }), "");
+
+  Written file = linear();
+  file.tensor("image", ints({8, 3, 5, 4}), 7, ints({60, 1, 12, 3}));
+  EXPECT_FALSE(read(file).channels_last);  // what is no filter says nothing
 }
 
 TEST(ExportedProgram, EvaluatesSymbolicSizes) {

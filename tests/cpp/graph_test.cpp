@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "latpred/error.h"
+#include "latpred/program.h"
 #include "message_of.h"
 
 namespace latpred {
@@ -74,6 +77,17 @@ TEST(Graph, hash_tells_networks_apart) {
   EXPECT_TRUE(changed([](Graph& g) { g.outputs = {3}; }));
   EXPECT_TRUE(changed([](Graph& g) { g.nodes[2].inputs = {2, kAbsent}; }));
   EXPECT_TRUE(changed([](Graph& g) { g.tensors[1].kind = TensorKind::constant; }));
+}
+
+TEST(Graph, hash_tells_memory_formats_apart) {
+  Graph graph = small_graph();
+  const std::uint64_t before = graph.hash();
+  Program program;
+  graph.program = std::make_shared<const Program>(program);
+  EXPECT_EQ(graph.hash(), before);
+  program.channels_last = true;
+  graph.program = std::make_shared<const Program>(program);
+  EXPECT_NE(graph.hash(), before);
 }
 
 TEST(Graph, hash_is_the_same_on_every_machine) { EXPECT_EQ(Graph{}.hash(), 0xcbf29ce484222325ULL); }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "graph_maker.h"
 #include "latpred/error.h"
@@ -306,6 +308,15 @@ TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) 
   const Graph plain = residual_block();
   EXPECT_FALSE(fuse(plain, "eager", "fp32").rows[0].channels_last);
   EXPECT_TRUE(fuse(plain, "eager", "fp32", true).rows[0].channels_last);
+}
+
+TEST(Kernels, FiltersOfPyTorchWithTheChannelsInnermostMakeItsImagesSo) {
+  Program lies = *program_of_pytorch();
+  lies.channels_last = true;
+  Graph graph = residual_block();
+  graph.program = std::make_shared<const Program>(std::move(lies));
+  EXPECT_TRUE(fuse(graph, "eager", "fp32").rows[0].channels_last);
+  EXPECT_FALSE(fuse(graph, "tensorrt", "fp32").rows[0].channels_last);  // lays images out itself
 }
 
 // [batch, tokens, channels] transposed and cut into rows, as CoaT hands its tokens to an interpolation.

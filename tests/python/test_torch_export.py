@@ -8,6 +8,7 @@ import pytest
 import torch
 from latpred import _core
 from latpred.frontends import torch_export
+from latpred.loading import load_model
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import flex_attention
@@ -170,6 +171,29 @@ def test_tied_weights_count_once():
     with torch.device("meta"):
         on_meta = Decoder()
     assert latpred.load(model=on_meta, input="12:int64").num_parameters == graph.num_parameters
+
+
+@pytest.mark.filterwarnings("ignore:No complete tensor found")  # torch's own, of filters that lie so
+def test_filters_with_the_channels_innermost_are_seen(tmp_path):
+    plain = latpred.load(model=Convolutional(), input="3,32,32")
+    module = Convolutional().eval().to(memory_format=torch.channels_last)
+    program = torch.export.export(module, (torch.randn(1, 3, 32, 32),))
+    torch.export.save(program, tmp_path / "last.pt2")
+    graphs = {
+        "live": latpred.load(model=module, input="3,32,32"),
+        "recorded": load_model(module, 1, "3,32,32", is_swept=True),
+        "exported": latpred.load(model=program),
+        "archive": latpred.load(tmp_path / "last.pt2"),
+        "larger": latpred.load(model=module, input="3,32,32", batch=1).with_batch(4),
+    }
+    assert not plain.channels_last
+    assert {name: graph.channels_last for name, graph in graphs.items()} == dict.fromkeys(graphs, True)
+    assert graphs["live"].hash == graphs["archive"].hash != plain.hash
+    assert "channels last" in str(latpred.predict(graph=graphs["live"], device="A100", precision="amp"))
+    assert "channels last" not in str(latpred.predict(graph=graphs["live"], device="A100", runtime="tensorrt"))
+    assert "channels last" in repr(graphs["live"]) + graphs["live"]._repr_html_()
+    one, other = (latpred.predict(graph=g, device="A100", precision="amp").latency_ms for g in (plain, graphs["live"]))
+    assert one != other
 
 
 def test_predict_answers_for_a_live_module():

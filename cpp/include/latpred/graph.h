@@ -98,7 +98,11 @@ struct Graph {
   [[nodiscard]] std::int64_t num_statistics() const;
   [[nodiscard]] std::int64_t weight_bytes() const;
 
-  // Structure, operators, attributes and shapes (batch included); names and weights excluded. 64 bits, FNV-1a.
+  // Whether PyTorch runs it with the channels of images innermost.
+  [[nodiscard]] bool channels_last() const { return program && program->channels_last; }
+
+  // Structure, operators, attributes, shapes (batch included) and channels_last(); names and weights excluded. 64 bits,
+  // FNV-1a.
   [[nodiscard]] std::uint64_t hash() const;
   // Producer and consumer of every data edge, sorted, each pair once: [E, 2].
   [[nodiscard]] std::vector<std::pair<NodeId, NodeId>> adjacency() const;

@@ -95,6 +95,9 @@ struct Program {
   // Whether the framework computes what follows from stored content alone once, when it loads the network. PyTorch does
   // it at every call.
   bool folds_stored = true;
+  // PyTorch's filters lie with the channels innermost (torch.channels_last), and so do all images from the first one
+  // on.
+  bool channels_last = false;
   std::vector<SymbolRange> ranges;
   std::vector<std::string> warnings;
 };

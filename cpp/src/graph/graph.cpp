@@ -162,6 +162,7 @@ std::uint64_t Graph::hash() const {
     }
   }
   for (const TensorId id : outputs) add(id);
+  if (channels_last()) hash.number(std::int64_t{1});
   return hash.state();
 }
 

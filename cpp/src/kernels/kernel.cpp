@@ -80,7 +80,8 @@ Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view
   const Runtime& runtime_row = runtime(runtime_name);
   const Precision& precision = precision_of(runtime_row, precision_name);
   Kernels result{.runtime = std::string(runtime_row.name), .precision = std::string(precision.name)};
-  PreparedGraph prepared = prepare(graph, runtime_row, precision, channels_last);
+  const bool is_of_such_images = runtime_row.strided_views && (channels_last || graph.channels_last());
+  PreparedGraph prepared = prepare(graph, runtime_row, precision, is_of_such_images);
   const StoredBytes bytes(graph, prepared.kinds, prepared.views, prepared.storage, prepared.plan.has_value());
   OutsideReaders outside(graph, prepared.kinds, prepared.readers, prepared.storage, prepared.repeated);
   KernelRows rows(graph.nodes.size(), graph.tensors.size());

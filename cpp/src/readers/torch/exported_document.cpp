@@ -69,7 +69,10 @@ class Document {
     (this->*row->read)(input.value, graph);
   }
 
-  void read_parameter(const Json& spec, const Json&) { read_stored(spec, spec.at("parameter_name").text(), true); }
+  void read_parameter(const Json& spec, const Json&) {
+    read_stored(spec, spec.at("parameter_name").text(), true);
+    if (graph_.lies_channels_last(spec.at("arg").at("name").text())) assembly_.program().channels_last = true;
+  }
   void read_buffer(const Json& spec, const Json&) { read_stored(spec, spec.at("buffer_name").text(), false); }
   void read_constant(const Json& spec, const Json&) {
     read_stored(spec, spec.at("tensor_constant_name").text(), false);

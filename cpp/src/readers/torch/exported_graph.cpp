@@ -1,5 +1,7 @@
 #include "readers/torch/exported_graph.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "latpred/autocast.h"
@@ -32,6 +34,23 @@ std::string_view autocast_of(const Json& node) {
   return kAutocastHalf;
 }
 
+// As torch.channels_last has it. Of one channel, or of one pixel, both orders are the same.
+bool is_channels_last(const std::vector<Dimension>& sizes, const Json& strides) {
+  constexpr std::size_t kRank = 4;
+  if (sizes.size() != kRank || strides.array().size() != kRank) return false;
+  if (std::ranges::any_of(sizes, [](const Dimension& size) { return size.size < 1; })) return false;  // open or empty
+  // Unsigned: what a hostile file multiplies wraps around.
+  const auto channels = static_cast<std::uint64_t>(sizes[1].size);
+  const auto width = static_cast<std::uint64_t>(sizes[3].size);
+  const auto pixels = static_cast<std::uint64_t>(sizes[2].size) * width;
+  const auto stride_is = [&](std::size_t axis, std::uint64_t expected) {
+    const ExportedUnion one = exported_union(strides.array()[axis]);
+    return one.kind == "as_int" && static_cast<std::uint64_t>(one.value.integer()) == expected;
+  };
+  return channels > 1 && pixels > 1 && stride_is(1, 1) && stride_is(3, channels) && stride_is(2, channels * width) &&
+         stride_is(0, channels * pixels);
+}
+
 }  // namespace
 
 void ExportedGraph::declare(const Json& graph, NameTable& names) {
@@ -40,8 +59,11 @@ void ExportedGraph::declare(const Json& graph, NameTable& names) {
   for (const auto& [name, meta] : tensors) {
     if (names.find(name) != nullptr) continue;
     try {
-      names.emplace(name,
-                    assembly_.result(name, exported_dtype(meta.at("dtype")), sizes_.dimensions(meta.at("sizes"))));
+      const std::vector<Dimension> sizes = sizes_.dimensions(meta.at("sizes"));
+      names.emplace(name, assembly_.result(name, exported_dtype(meta.at("dtype")), sizes));
+      if (const Json* strides = meta.find("strides"); strides != nullptr && is_channels_last(sizes, *strides)) {
+        channels_last_.insert(name);
+      }
     } catch (Error& error) {
       error.add_context(concat("tensor '", name, "'"));
       throw;

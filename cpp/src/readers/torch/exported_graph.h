@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "latpred/json.h"
@@ -19,6 +20,8 @@ class ExportedGraph {
   // A variable for each tensor and symbolic number that `graph` declares and `names` does not have yet.
   void declare(const Json& graph, NameTable& names);
   void append_nodes(const Json& graph, NameTable& names);
+  // Whether a declared tensor is four-dimensional and lies with its second dimension innermost, and not as usual.
+  [[nodiscard]] bool lies_channels_last(std::string_view name) const { return channels_last_.contains(name); }
 
  private:
   // A call of a higher-order operator, whose arguments have no names.
@@ -57,6 +60,7 @@ class ExportedGraph {
 
   Assembly& assembly_;
   ExportedSizes sizes_;
+  std::unordered_set<std::string_view> channels_last_;
   std::vector<char> is_made_;  // by variable: a node gives it
 };
 
