@@ -72,20 +72,22 @@ def _parse_one(value: OneInput, where: str) -> InputSize:
     return InputSize(sizes, dtype, places[0] if places else None)
 
 
-def with_batch_second(input: Inputs, names: Collection[str]) -> Inputs:
-    """`input` with the batch named second, behind the steps, where inputs of these `names` have [steps, size]."""
+def with_batch_second(input: Inputs, names: Collection[str], counts: Collection[int] = (1, 2)) -> Inputs:
+    """`input` with the batch named second, behind the steps, where inputs of these `names` have so many other sizes:
+    [steps], numbers of words, or [steps, size]."""
     if isinstance(input, Mapping):
-        return {name: _with_batch_second(value) if name in names else value for name, value in input.items()}
-    return _with_batch_second(input) if input is not None and names else input
+        return {name: _with_batch_second(value, counts) if name in names else value for name, value in input.items()}
+    return _with_batch_second(input, counts) if input is not None and names else input
 
 
-def _with_batch_second(value: OneInput) -> OneInput:
+def _with_batch_second(value: OneInput, counts: Collection[int]) -> OneInput:
     if not isinstance(value, Sequence):
         return value  # a number or flag of forward's
     size = _parse_one(value, "input=")
-    if size.batch_position is not None or len(size.sizes) != 2:
+    if size.batch_position is not None or len(size.sizes) not in counts:
         return value
-    return f"{size.sizes[0]},{BATCH},{size.sizes[1]}" + (f":{size.dtype}" if size.dtype else "")
+    first, *others = size.sizes
+    return ",".join(map(str, (first, BATCH, *others))) + (f":{size.dtype}" if size.dtype else "")
 
 
 def named_batches(input: Inputs) -> Inputs:

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "latpred/error.h"
 #include "latpred/program_builder.h"
@@ -87,6 +89,18 @@ TEST(Batch, StepsFirstLeavesTheBatchSecond) {
   const Program program = fixed(net, 200);  // steps
   EXPECT_EQ(output_at(program, kSavedBatch), (Shape{200, 1, 1, 8}));
   EXPECT_EQ(output_at(program, 4), (Shape{200, 1, 4, 8}));
+}
+
+TEST(Batch, StepsFirstAreSeenBehindAnEmbedding) {
+  ProgramBuilder net;
+  const auto words = net.input("words", {1}, DType::int64);
+  const auto x = net.apply(OperatorId::embedding, {net.parameter({100, 16}), words});
+  const auto y = net.apply(OperatorId::relu, {net.apply(OperatorId::linear, {x, net.parameter({16, 16})})});
+  const auto weights = net.parameter({1, 32, 16});
+  const auto recurrence = net.parameter({1, 32, 8});
+  net.output(net.apply(OperatorId::lstm, {y, weights, recurrence}, {{"hidden_size", std::int64_t{8}}}));
+  EXPECT_EQ(output_at(fixed(net, 200), 4), (Shape{200, 1, 4, 8}));
+  EXPECT_EQ(inputs_with_steps_first(net.build()), std::set<std::string>{"words"});
 }
 
 TEST(Batch, TheCallerSaysWhereItStands) {

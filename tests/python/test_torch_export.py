@@ -141,6 +141,27 @@ def test_live_modules_that_take_their_steps_first_have_the_batch_second(name):
     assert other.macs == directly.macs
 
 
+def test_words_that_a_recurrent_layer_reads_with_its_steps_first_have_the_batch_second():
+    class Language(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.drop, self.layer = nn.Embedding(100, 8), nn.Dropout(), nn.LSTM(8, 16)
+
+        def forward(self, words):
+            return self.layer(self.drop(self.table(words)))[0]
+
+    graph = latpred.load(model=Language(), input="35:int64", batch=20)
+    assert (graph.inputs[0].shape, graph.outputs[0].shape) == ((35, 20), (35, 20, 16))
+    assert latpred.load(model=Language(), input={"words": "35:int64"}, batch=20).hash == graph.hash
+    assert latpred.load(model=Language(), input="batch,35:int64", batch=20).inputs[0].shape == (20, 35)
+
+
+def test_masks_of_attention_that_takes_its_steps_first_have_the_batch_first():
+    layer = nn.TransformerEncoderLayer(8, 2, 32)
+    graph = latpred.load(model=layer, input={"src": "20,8", "src_key_padding_mask": "20:bool"}, batch=4)
+    assert [tensor.shape for tensor in graph.inputs] == [(20, 4, 8), (4, 20)]
+
+
 def test_a_batch_stands_where_it_is_named():
     class Turning(nn.Module):
         def forward(self, x):

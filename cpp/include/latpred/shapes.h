@@ -20,7 +20,7 @@ namespace latpred {
 [[nodiscard]] Graph resolve(std::shared_ptr<const Program> program, const InputRequest& request);
 
 // Inputs that a recurrent layer reads with the steps first, as PyTorch's do unless told otherwise: their batch stands
-// second, as that of the states [layers, batch, size] does, of which it may read a slice.
+// second, as that of the states [layers, batch, size] does, of which it may read a slice, and of numbers of words.
 [[nodiscard]] std::set<std::string> inputs_with_steps_first(const Program& program);
 
 // The same network at another batch.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "latpred/operators.h"
 #include "latpred/shapes.h"
 #include "latpred/text.h"
 
@@ -87,7 +89,7 @@ std::int64_t BatchAxis::position(const Variable& variable) const {
 
 std::size_t BatchAxis::leading_place(const Variable& variable) const {
   if (const auto stated = stated_.find(variable.name); stated != stated_.end()) return stated->second;
-  return variable.dimensions.size() == 3 && with_steps_first_.contains(variable.name) ? 1 : 0;
+  return variable.dimensions.size() >= 2 && with_steps_first_.contains(variable.name) ? 1 : 0;
 }
 
 // What the caller says stands above what the file's names and layers do.
@@ -138,15 +140,31 @@ bool BatchAxis::find_symbols(const std::vector<Variable>& inputs) {
 
 }  // namespace shapes
 
+namespace {
+
+// Which input of a statement has its steps and batch where the result has them: of a part, of what works on each
+// element or on the innermost axis, and of numbers of words.
+std::optional<std::size_t> index_of_same_axes(const Statement& statement) {
+  constexpr std::array kOthers{OperatorId::identity, OperatorId::dropout,    OperatorId::slice,    OperatorId::split,
+                               OperatorId::linear,   OperatorId::layer_norm, OperatorId::embedding};
+  const CostKind kind = operator_row(statement.op).kind;
+  const bool is_such =
+      kind == CostKind::unary || kind == CostKind::cast || std::ranges::count(kOthers, statement.op) > 0;
+  const std::size_t index = statement.op == OperatorId::embedding ? 1 : 0;
+  const bool is_there = index < statement.inputs.size() && statement.inputs[index] != kAbsent;
+  return is_such && is_there ? std::optional(index) : std::nullopt;
+}
+
+}  // namespace
+
 std::set<std::string> inputs_with_steps_first(const Program& program) {
   constexpr std::array<std::size_t, 3> kRead{0, 5, 6};  // of the sequence and the two states
-  std::unordered_map<VariableId, VariableId> sliced;    // from what
+  std::unordered_map<VariableId, VariableId> before;    // what has its steps and batch in the same places
   std::set<std::string> names;
   const auto is_input = [&](VariableId id) { return std::ranges::count(program.main.inputs, id) > 0; };
   for (const Statement& statement : program.main.statements) {
-    const bool is_part = statement.op == OperatorId::slice || statement.op == OperatorId::split;
-    if (is_part && !statement.inputs.empty() && statement.inputs.front() != kAbsent) {
-      for (const VariableId id : statement.outputs) sliced.emplace(id, statement.inputs.front());
+    if (const auto from = index_of_same_axes(statement)) {
+      for (const VariableId id : statement.outputs) before.emplace(id, statement.inputs[*from]);
     }
     const bool is_recurrent =
         statement.op == OperatorId::lstm || statement.op == OperatorId::gru || statement.op == OperatorId::rnn;
@@ -154,7 +172,7 @@ std::set<std::string> inputs_with_steps_first(const Program& program) {
     for (const std::size_t index : kRead) {
       if (index >= statement.inputs.size() || statement.inputs[index] == kAbsent) continue;
       VariableId id = statement.inputs[index];
-      for (std::size_t turn = 0; turn < sliced.size() && sliced.contains(id); ++turn) id = sliced.at(id);  // no cycle
+      for (std::size_t turn = 0; turn < before.size() && before.contains(id); ++turn) id = before.at(id);  // no cycle
       if (is_input(id)) names.insert(program.variables[id].name);
     }
   }

@@ -93,7 +93,8 @@ def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LivePro
     from latpred.frontends import torch_export
 
     if torch_export.takes_steps_first(module):
-        input = with_batch_second(input, [parameter.name for parameter in torch_export.parameters_of(module)])
+        names = [parameter.name for parameter in torch_export.parameters_of(module)]
+        input = with_batch_second(input, names, counts=(2,))  # masks of one size have their batch first
     arguments = torch_export.call_arguments(module, input, batch)
     if is_swept:
         from latpred.frontends import recorder
