@@ -62,9 +62,9 @@ def recovers(factor, rel=0.01):
     return pytest.approx(factor, rel=rel)
 
 
-def nearly_recovers(factor):
+def nearly_recovers(factor, rel=0.03):
     """By one or two timings, which are drawn to what is expected by a few per cent."""
-    return recovers(factor, rel=0.05)
+    return recovers(factor, rel)
 
 
 # What the factors come from.
@@ -74,7 +74,7 @@ def nearly_recovers(factor):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_common_factor_is_recovered(device, count):
     calibration = latpred.calibrate(timed(NETWORKS[:count], [LARGE], lambda *_: 1.3, device=device), device=device)
-    assert 1.2 < calibration.scale <= 1.3
+    assert calibration.scale <= 1.3
     assert calibration.scale == (recovers(1.3) if count == 5 else nearly_recovers(1.3))
     assert calibration.level == "scale"
     assert calibration.host_scale is None
@@ -149,7 +149,7 @@ def test_kernels_and_host_are_recovered_whatever_they_are(kernels, host, network
 def test_two_rows_of_one_network_are_enough_for_both():
     rows = with_other_host(["timm:mobilenetv2_100@224"], [1, 64], "A100", kernels=1.2, host=2)
     calibration = latpred.calibrate(rows, device="A100")
-    assert (calibration.scale, calibration.host_scale) == (nearly_recovers(1.2), nearly_recovers(2))
+    assert (calibration.scale, calibration.host_scale) == (nearly_recovers(1.2, rel=0.05), nearly_recovers(2))
     assert calibration.error_after is None  # the same network at another batch is no other network
 
 
@@ -238,7 +238,7 @@ def test_timings_that_contradict_each_other_widen_the_interval():
     calibration = latpred.calibrate(rows, device="A100")
     low, high = latpred.predict(RESNET50, batch=513, device="A100", calibration=calibration).intervals["latency_ms"]
     assert low < rows[0][2] * 1e3 < rows[1][2] * 1e3 / 2 < high
-    assert "of 2 timings are farther off" in calibration.reason
+    assert "1 of 2 timings are farther off" in calibration.reason
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1 / 30, 30, 1e3])

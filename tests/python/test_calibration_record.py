@@ -39,7 +39,7 @@ def probes(count=3):
 def test_networks_that_recipes_name_are_found(folder):
     record.add([timing(graph, name) for graph, name in probes()])
     found = latpred.calibrate(from_record=True, device=DEVICE)
-    assert found.scale == pytest.approx(1.3, rel=0.05)
+    assert found.scale == pytest.approx(1.3, rel=0.03)
     assert found.num_rows == 3
     assert found.fingerprint == FINGERPRINT
     assert found.records[0].spread == pytest.approx(0.01)
@@ -63,7 +63,7 @@ def test_what_was_measured_elsewhere_stays_out(folder):
     record.add([timing(graph, name, 1.3, device=DEVICE, device_fingerprint="as campaigns name it")])
     found = latpred.calibrate(from_record=True, device=DEVICE)
     assert found.num_rows == 1
-    assert found.scale == pytest.approx(1.3, rel=0.05)
+    assert found.scale == pytest.approx(1.3, rel=0.03)
     assert found.fingerprint is None
     other = latpred.calibrate(from_record=True, device=DEVICE, precision="amp")
     assert other.records[0].latency_s == pytest.approx(found.records[0].latency_s * 9 / 1.3)
@@ -99,7 +99,7 @@ def test_a_call_that_was_timed_again_is_one_row(folder):
     record.add([timing(graph, name, factor) for factor in (1.2, 1.3, 1.4)])
     found = latpred.calibrate(from_record=True, device=DEVICE)
     assert found.num_rows == 1
-    assert found.scale == pytest.approx(1.3, rel=0.05)
+    assert found.scale == pytest.approx(1.3, rel=0.03)
     assert found.records[0].spread == pytest.approx(math.hypot(0.1 / 1.3, 0.01))
 
 
@@ -111,7 +111,7 @@ def test_first_runs_in_the_record_are_no_timings(folder):
     with pytest.raises(InvalidArgumentError, match="it holds no timing at all"):
         latpred.calibrate(from_record=True, device=DEVICE)
     record.add([first, timing(graph, name, how="khan")])
-    assert latpred.calibrate(from_record=True, device=DEVICE).scale == pytest.approx(1.3, rel=0.05)
+    assert latpred.calibrate(from_record=True, device=DEVICE).scale == pytest.approx(1.3, rel=0.03)
 
 
 def test_processors_by_their_threads(folder):
@@ -204,6 +204,6 @@ def test_command(folder, run):
     for networks in ([], [name]):
         code, out, err = run("calibrate", "--device", DEVICE, "--json", "--from-record", *networks)
         assert (code, err) == (0, "")
-        assert json.loads(out)["scale"] == pytest.approx(1.3, rel=0.05)
+        assert json.loads(out)["scale"] == pytest.approx(1.3, rel=0.03)
     for words in (["timings.csv", "--from-record"], [], ["--probe", "--from-record"]):
         assert run("calibrate", "--device", DEVICE, *words)[0] != 0
