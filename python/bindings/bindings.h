@@ -65,6 +65,7 @@ void bind_program_builder(pybind11::module_& module);
 void bind_reader(pybind11::module_& module);
 void bind_reference_workload(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);
+void bind_runtime_versions(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_shapes(pybind11::module_& module);
 void bind_statistics(pybind11::module_& module);

@@ -23,6 +23,7 @@ PYBIND11_MODULE(_core, module) {
   latpred::bind_program_builder(module);
   latpred::bind_precision(module);
   latpred::bind_runtime(module);
+  latpred::bind_runtime_versions(module);
   latpred::bind_kernel(module);
   latpred::bind_device(module);
   latpred::bind_partition(module);

@@ -93,9 +93,9 @@ def predict(
     device: a name or alias in devices(), or "cpu": this machine, which is measured when it is asked for first.
     partition: a part of it: "2g.10gb" (MIG), "50%" (MPS), "32sm".
     runtime: a name in runtimes(); None: "eager". precision: a name in precisions().
-    runtime_version: a measured one of it, or a stack that runs it: "torch 2.4", "tensorrt 10", "paddle inference"
-        (docs/runtimes.md has them all); None: not said, which answers by the newest that several
-        chips, or this one, ran, with a wider interval.
+    runtime_version: of it or of a stack that runs it: "torch 2.4", "tensorrt 10", "paddle inference" (docs/runtimes.md
+        has those that were measured, of which one stands for the others); None: not said, which answers by the newest
+        that several chips, or this one, ran. With a wider interval, both.
     input_on: where the input lies when the call starts: "device", "pinned" or "pageable".
     autograd: keep what a backward pass needs (memory only).
     predictor: a name in predictors(), or the checkpoint of train(); None: "kernel_residual"; on "cpu"

@@ -23,7 +23,8 @@ def add_network(parser: argparse.ArgumentParser) -> None:
         "--input",
         action="append",
         metavar="SIZES",
-        help="sizes without the batch: 3,224,224 or 128:int64; NAME=SIZES, repeated, for several inputs",
+        help="sizes without the batch: 3,224,224 or 128:int64; 20,batch,64 where it does not come first; NAME=SIZES, "
+        "repeated, for several inputs",
     )
     group.add_argument("--allow-pickle", action="store_true", help="let files that execute code when read do so")
 
@@ -36,7 +37,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     runtimes = ", ".join(row.name for row in catalog.runtimes())
     group.add_argument("--runtime", metavar="NAME", help=f"{runtimes} (default: eager)")
     group.add_argument(
-        "--runtime-version", metavar="NAME", help='a measured one of it, as "torch 2.4" of eager (default: not said)'
+        "--runtime-version", metavar="NAME", help='of what runs it, as "torch 2.4" of eager (default: not said)'
     )
     precisions = ", ".join(row.name for row in catalog.precisions())
     group.add_argument("--precision", default="default", metavar="NAME", help=precisions)

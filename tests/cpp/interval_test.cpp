@@ -64,17 +64,23 @@ TEST(Interval, AnArithmeticOfOtherDevicesIsKnownByAnalogyAlone) {
               coverage(evidence, fp16.input()).notes.front().find("other devices") == std::string::npos);
 }
 
-TEST(Interval, AMeasuredVersionIsFoundWithoutItsLastNumbers) {
+TEST(Interval, AVersionIsTheMeasuredOneOrTheOneThatStandsForIt) {
   Evidence evidence = measured();
   evidence.versions["eager"] = {"torch 1.13", "torch 2.4.0", "torch 2.40.0"};
-  EXPECT_EQ(measured_version(evidence, "eager", "torch 1.13"), "torch 1.13");
-  EXPECT_EQ(measured_version(evidence, "eager", "torch 2.4"), "torch 2.4.0");
-  EXPECT_EQ(measured_version(evidence, "eager", "torch 2"), "torch 2.40.0");  // the newest
-  const auto message = [&](std::string_view runtime_name, std::string_view version) {
-    return testing::message_of<InvalidArgumentError>([&] { (void)measured_version(evidence, runtime_name, version); });
+  const auto expect = [&](std::string_view asked, std::string_view found, std::string_view unmeasured = "") {
+    const ChosenVersion chosen = choose_version(evidence, "eager", asked);
+    EXPECT_EQ(chosen.measured, found);
+    EXPECT_EQ(chosen.unmeasured, unmeasured);
   };
-  EXPECT_EQ(message("eager", "torch 2.7"),
-            "version 'torch 2.7' of runtime 'eager' was not measured; measured: 'torch 1.13', 'torch 2.4.0', "
+  expect("torch 1.13", "torch 1.13");
+  expect("torch 2.4", "torch 2.4.0");
+  expect("torch 2", "torch 2.40.0");  // the newest
+  expect("torch 2.7", "torch 2.4.0", "torch 2.7");
+  const auto message = [&](std::string_view runtime_name, std::string_view version) {
+    return testing::message_of<InvalidArgumentError>([&] { (void)choose_version(evidence, runtime_name, version); });
+  };
+  EXPECT_EQ(message("eager", "2.7"),
+            "version '2.7' of runtime 'eager' was not measured; measured: 'torch 1.13', 'torch 2.4.0', "
             "'torch 2.40.0'; leave runtime_version out for any other");
   EXPECT_EQ(message("tensorrt", "10"),
             "no versions of runtime 'tensorrt' were told apart: leave runtime_version out, got '10'");

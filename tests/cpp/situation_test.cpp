@@ -139,8 +139,13 @@ TEST(Situation, AVersionThatIsNotSaidOrNotMeasuredThereAddsInQuadrature) {
   EXPECT_NEAR(relative_width(evidence, asked, true), 1, 1e-12);
   const std::vector<std::string> notes = coverage(evidence, asked).notes;
   EXPECT_EQ(std::ranges::count(notes, "eager by torch 2.4.0 was measured on other devices only"), 1);
+  EXPECT_FALSE(coverage(evidence, asked).version_measured);
   evidence.device_versions["A100-SXM4-40GB"]["eager"] = {"torch 2.4.0", "torch 2.9.1"};
   EXPECT_NEAR(relative_width(evidence, asked, true), 0.6, 1e-12);
+  asked.unmeasured_version = "torch 2.6";
+  EXPECT_NEAR(relative_width(evidence, asked, true), 1, 1e-12);
+  const std::vector<std::string> stood_for = coverage(evidence, asked).notes;
+  EXPECT_EQ(std::ranges::count(stood_for, "eager by torch 2.6 was not measured: torch 2.4.0 stands for it"), 1);
 }
 
 TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {

@@ -66,8 +66,8 @@ def test_what_this_version_lacks_is_said():
         ({"runtime": "eagre"}, "did you mean 'eager'"),
         ({"runtime_version": 2.4}, "runtime_version must be text"),
         (
-            {"runtime_version": "torch 2.7"},
-            "'torch 2.7' of runtime 'eager' was not measured; measured: '.*torch 1.13', 'torch",
+            {"runtime_version": "2.7"},
+            "'2.7' of runtime 'eager' was not measured; measured: '.*torch 1.13', 'torch",
         ),
         ({"runtime": "tensorrt", "runtime_version": "10"}, "'10' of runtime 'tensorrt' was not measured; measured: "),
         ({"runtime": "onnxruntime", "runtime_version": "1"}, "no versions of runtime 'onnxruntime' were told apart"),

@@ -60,6 +60,21 @@ def test_a_version_that_is_said_narrows_the_interval(prediction):
     assert newest.latency_ms == silent.latency_ms != said.latency_ms
 
 
+def test_a_version_that_was_not_measured_is_answered_by_the_one_before_it():
+    def answer(version):
+        return latpred.predict(RESNET50, batch=32, device="RTX 3090", precision="amp", runtime_version=version)
+
+    other, before, silent = answer("torch 2.6.0"), answer("torch 2.4"), answer(None)
+    assert (other.latency_ms, other.runtime_version) == (before.latency_ms, "torch 2.4.0")
+    assert other.coverage == ["eager by torch 2.6.0 was not measured: torch 2.4.0 stands for it"]
+    assert (other.provenance["latency_ms"], before.provenance["latency_ms"]) == ("interpolated", "fitted")
+    assert answer("torch 2.11").coverage == ["eager by torch 2.11.0 was measured on other devices only"]
+    low, high = other.intervals["latency_ms"]
+    narrow, wide = before.intervals["latency_ms"], silent.intervals["latency_ms"]
+    assert high / low == pytest.approx(wide[1] / wide[0], rel=1e-3)
+    assert high / low > narrow[1] / narrow[0]
+
+
 def test_tensorrt_differs_by_its_version_and_by_what_runs_its_engines():
     def latency_ms(version):
         return latpred.predict(RESNET50, device="T4", runtime="tensorrt", runtime_version=version).latency_ms

@@ -72,16 +72,21 @@ struct Evidence {
 };
 [[nodiscard]] Evidence evidence_of(const Checkpoint& checkpoint);
 
-// The measured version of `runtime` that `asked` names, whole or without its last numbers: "torch 2.4" is
-// "torch 2.4.0". Throws InvalidArgumentError, naming the measured ones, where there is none.
-[[nodiscard]] std::string_view measured_version(const Evidence& evidence, std::string_view runtime,
-                                                std::string_view asked);
+struct ChosenVersion {
+  std::string_view measured;
+  std::string_view unmeasured;  // what was asked for and `measured` stands for; empty: it is `measured`
+};
+// The measured version of `runtime` that `asked` names, whole or without its last numbers ("torch 2.4" is
+// "torch 2.4.0"), else the one that stands for it (runtime_versions.h). Throws InvalidArgumentError, naming the
+// measured ones, where there is none.
+[[nodiscard]] ChosenVersion choose_version(const Evidence& evidence, std::string_view runtime, std::string_view asked);
 
 // How a prediction stands to what was measured.
 struct Coverage {
   bool device_measured = false;
   bool whole_device = false;
   bool runtime_measured = false;
+  bool version_measured = false;    // of the runtime on this device, or none is asked for
   bool precision_measured = false;  // the arithmetic of its products on this device too, where that is measured
   bool kinds_measured = false;      // every kernel's kind at its arithmetic
   bool batch_in_range = false;

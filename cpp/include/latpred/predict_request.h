@@ -33,7 +33,7 @@ struct PredictRequest {
   std::string device = "A100";
   std::string partition;        // empty: the whole device
   std::string runtime;          // empty: eager
-  std::string runtime_version;  // "torch 2.4": one that was measured; empty: not said
+  std::string runtime_version;  // "torch 2.4"; empty: not said
   std::string precision = "default";
   std::string input_on = "device";                 // where the caller's input lies: "device", "pinned", "pageable"
   bool autograd = false;                           // keep what a backward pass needs: memory only

@@ -24,7 +24,8 @@ struct LatencyInput {
   const Device& device;
   const Partition& partition;
   const Runtime& runtime;
-  std::string_view version = {};  // of the runtime, as measured_version() names it; empty: not said
+  std::string_view version = {};             // of the runtime, one that was measured; empty: not said
+  std::string_view unmeasured_version = {};  // asked for, which `version` stands for; empty: it is that one
 };
 
 // Latency of one call, without the input copy, and its shares: kernels and host_wait add up to latency_s.

@@ -10,6 +10,7 @@
 #include "latpred/json.h"
 #include "latpred/precision.h"
 #include "latpred/quantile.h"
+#include "latpred/runtime_versions.h"
 #include "latpred/text.h"
 #include "situation.h"
 #include "spread.h"
@@ -100,7 +101,8 @@ std::string_view provenance_of(const Evidence& evidence, const Coverage& coverag
   if (!coverage.device_measured || !coverage.whole_device || !coverage.runtime_measured || !coverage.batch_in_range) {
     return "extrapolated";
   }
-  return coverage.precision_measured && coverage.kinds_measured ? "fitted" : "interpolated";
+  const bool is_fitted = coverage.version_measured && coverage.precision_measured && coverage.kinds_measured;
+  return is_fitted ? "fitted" : "interpolated";
 }
 
 std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& coverage, const LatencyInput& input,
@@ -115,6 +117,10 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
     notes.push_back(concat("partition ", input.partition.name, ": only whole devices were measured"));
   }
   if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
+  if (!input.unmeasured_version.empty()) {
+    notes.push_back(concat(input.kernels.runtime, " by ", input.unmeasured_version,
+                           " was not measured: ", input.version, " stands for it"));
+  }
   if (is_version_of_other_devices(evidence, input)) {
     notes.push_back(concat(input.kernels.runtime, " by ", input.version, " was measured on other devices only"));
   }
@@ -194,7 +200,7 @@ Evidence evidence_of(const Checkpoint& checkpoint) {
   return read_from(checkpoint.path, [&] { return read_evidence(checkpoint); });
 }
 
-std::string_view measured_version(const Evidence& evidence, std::string_view runtime, std::string_view asked) {
+ChosenVersion choose_version(const Evidence& evidence, std::string_view runtime, std::string_view asked) {
   const auto known = evidence.versions.find(runtime);
   if (known == evidence.versions.end()) {
     throw InvalidArgumentError(
@@ -204,7 +210,9 @@ std::string_view measured_version(const Evidence& evidence, std::string_view run
     return version == asked || version.starts_with(concat(asked, "."));
   };
   const auto found = std::find_if(known->second.rbegin(), known->second.rend(), is_meant);
-  if (found != known->second.rend()) return *found;
+  if (found != known->second.rend()) return {*found, {}};
+  const std::string_view other = version_standing_for(asked, known->second);
+  if (!other.empty()) return {other, asked};
   throw InvalidArgumentError(concat("version '", asked, "' of runtime '", runtime, "' was not measured; measured: '",
                                     join(known->second, "', '"), "'; leave runtime_version out for any other"),
                              {.valid = known->second});
@@ -215,6 +223,7 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Cal
   result.device_measured = contains(evidence.devices, input.device.name);
   result.whole_device = input.partition.sm_share >= 1 && input.partition.bandwidth_share >= 1;
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
+  result.version_measured = input.unmeasured_version.empty() && !is_version_of_other_devices(evidence, input);
   // "default" names no arithmetic of its own: the kinds below say which were measured.
   result.precision_measured =
       (precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision)) &&

@@ -39,15 +39,15 @@ void refuse_unknown_physics(const Device& device) {
                                     "(predictor=, see train()), or name a processor of the device table"));
 }
 
-// The measured version that is asked for; empty: none. A calibration's factors hold what its own version does.
-std::string_view chosen_version(const Predictor& predictor, const Runtime& runtime, const PredictRequest& request) {
+// The version that is asked for; empty: none. A calibration's factors hold what its own version does.
+ChosenVersion chosen_version(const Predictor& predictor, const Runtime& runtime, const PredictRequest& request) {
   if (request.runtime_version.empty()) return {};
   if (request.calibration) {
     throw InvalidArgumentError(concat("calibration '", request.calibration->name,
                                       "' holds what the version that was timed does: leave runtime_version out, got '",
                                       request.runtime_version, "'"));
   }
-  return measured_version(predictor.evidence(), runtime.name, request.runtime_version);
+  return choose_version(predictor.evidence(), runtime.name, request.runtime_version);
 }
 
 // Everything that the line computes before the answer is put together.
@@ -55,7 +55,7 @@ struct Run {
   std::shared_ptr<const latpred::Device> host;  // nullptr: a device of the table
   const latpred::Device& device;
   const latpred::Runtime& runtime;
-  std::string_view version;  // measured, of the runtime; empty: not said
+  ChosenVersion version;  // of the runtime; empty: not said
   latpred::Partition partition;
   Kernels kernels;
   Features features;
@@ -64,10 +64,14 @@ struct Run {
   const MeasuredCall* record = nullptr;  // the user's own timing of this call, which the times above then add up to
 };
 
+LatencyInput input_of(const Graph& graph, const Run& run) {
+  return {graph,         run.kernels, run.features,         run.device,
+          run.partition, run.runtime, run.version.measured, run.version.unmeasured};
+}
+
 void apply_calibration(const Graph& graph, const PredictRequest& request, Run& run) {
   const Calibration& calibration = *request.calibration;
-  check_applies(calibration, {graph, run.kernels, run.features, run.device, run.partition, run.runtime, run.version},
-                asked_predictor(request).name);
+  check_applies(calibration, input_of(graph, run), asked_predictor(request).name);
   run.latency = calibrated(calibration, run.kernels, std::move(run.latency));
   const double predicted_s = run.latency.latency_s + run.copy_s;
   if (predicted_s <= 0) return;
@@ -86,7 +90,7 @@ Run run_line(const Graph& graph, const PredictRequest& request, const Predictor&
   const Runtime& runtime_row = asked_runtime(request, device_row);
   refuse_unknown_physics(device_row);
   check_units(request, device_row, runtime_row);
-  const std::string_view version = chosen_version(predictor, runtime_row, request);
+  const ChosenVersion version = chosen_version(predictor, runtime_row, request);
   const Partition part = partition(device_row, request.partition);
   Kernels kernels = fuse(graph, runtime_row.name, request.precision);
   std::shared_ptr<const Device> host;
@@ -95,7 +99,7 @@ Run run_line(const Graph& graph, const PredictRequest& request, const Predictor&
   }
   Run run{host, host ? *host : device_row, runtime_row, version, part, std::move(kernels), {}, {}, 0, nullptr};
   run.features = featurize(run.kernels, run.device, run.partition, false);
-  run.latency = predictor.latency({graph, run.kernels, run.features, run.device, run.partition, runtime_row, version});
+  run.latency = predictor.latency(input_of(graph, run));
   run.copy_s = input_copy_s(graph, run.device, request.input_on);
   if (request.calibration) apply_calibration(graph, request, run);
   return run;
@@ -220,7 +224,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   const PredictorRow& predictor = asked_predictor(request);
   const Predictor& used = loaded(predictor.name);
   const Run run = run_line(graph, request, used);
-  const LatencyInput input{graph, run.kernels, run.features, run.device, run.partition, run.runtime, run.version};
+  const LatencyInput input = input_of(graph, run);
   const Calibration* calibration = request.calibration.get();
   const Coverage covered = coverage(used.evidence(), input, calibration);
   LatencyInterval interval;
@@ -233,7 +237,7 @@ Prediction Session::predict(const Graph& graph, const PredictRequest& request) c
   }
 
   Prediction result = start_answer(graph, request, run.device, run.kernels, run.partition.name, predictor.name);
-  result.runtime_version = run.version;
+  result.runtime_version = run.version.measured;
   if (calibration != nullptr) result.calibration = calibration->name;
 
   result.latency_s = run.latency.latency_s + run.copy_s;

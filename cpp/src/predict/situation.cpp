@@ -142,7 +142,8 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
   const double of_runtime =
       runtime == terms.runtimes.end() ? 0 : runtime->second * std::pow(terms.small_batch, smallness);
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
-  const double of_version = is_unsaid || is_version_of_other_devices(evidence, input) ? terms.other_version : 0;
+  const bool is_other = !input.unmeasured_version.empty() || is_version_of_other_devices(evidence, input);
+  const double of_version = is_unsaid || is_other ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
   const double outside = std::pow(terms.small_batch, batch_outsideness(evidence, input.graph.batch));
   return of_table * outside * std::hypot(of_network, of_runtime, of_version);

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-# NVIDIA's containers are named by year and month ("tensorrt 22.06"), and none is newer than the newest named version.
-FIRST_CONTAINER_YEAR = 17
-
-
-def age(version: str) -> tuple[int, ...]:
-    """The numbers of a version, the oldest first when sorted: "torch 2.9.1" is newer than "torch 2.4.0"."""
-    numbers = tuple(int(number) for number in re.findall(r"\d+", version))
-    is_container = bool(numbers) and numbers[0] >= FIRST_CONTAINER_YEAR
-    return (0, *numbers) if is_container else numbers
+from latpred import _core
 
 
 def named(version: str) -> str:
@@ -83,7 +75,7 @@ def are_others(rows: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
 
 def oldest_first(names: Iterable[str]) -> list[str]:
     """ "runtime|version" by age."""
-    return sorted(names, key=lambda name: (age(name.partition("|")[2]), name))
+    return sorted(names, key=lambda name: (_core.version_age(name.partition("|")[2]), name))
 
 
 def newest(names: Iterable[str]) -> dict[str, str]:
@@ -96,12 +88,21 @@ def newest(names: Iterable[str]) -> dict[str, str]:
 
 def stack(name: str) -> str:
     """ "runtime|stack" of a version: "tensorrt|paddle inference" of "tensorrt|paddle inference, tensorrt 8"."""
-    return re.split(r"[\d,]", name, maxsplit=1)[0].strip()
+    runtime, _, version = name.partition("|")
+    return f"{runtime}|{_core.version_stack(version)}"
 
 
 def answered_by(asked: pd.Series, measured: Sequence[str]) -> pd.Series:
-    """[N] which of `measured` answers for each of `asked`, "runtime|version" both: itself, else the newest of its
-    stack, else of its runtime, else none: ""."""
-    found = newest(measured)
-    others = {name: found.get(stack(name), found.get(name.partition("|")[0], "")) for name in asked.unique()}
+    """[N] which of `measured` answers for each of `asked`, "runtime|version" both: itself, else the one that stands for
+    it as in a request (runtime_versions.h), else the newest of its stack, else of its runtime, else none: ""."""
+    usual = newest(measured)
+    ordered = oldest_first(measured)
+
+    def answer(name: str) -> str:
+        runtime, _, version = name.partition("|")
+        of_runtime = [other.partition("|")[2] for other in ordered if other.partition("|")[0] == runtime]
+        other = _core.version_standing_for(version, of_runtime)
+        return f"{runtime}|{other}" if other else usual.get(stack(name), usual.get(runtime, ""))
+
+    others = {name: answer(name) for name in asked.unique()}
     return asked.where(asked.isin(measured), asked.map(others))
