@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from example_networks import MEASUREMENTS
 from latpred import _core
 from latpred.datasets import (
     accel_nasbench,
@@ -21,7 +22,7 @@ from latpred.errors import InvalidArgumentError
 from latpred.fitting import measurements, split
 from recipe_graphs import built
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 ROW = rows.Row(
     recipe="op:gemm?n=8&k=4",
@@ -107,6 +108,18 @@ def test_squeeze_and_excitation_adds_its_two_convolutions():
     )
     width, squeezed = 192, 192 // accel_nasbench.SQUEEZE  # the last block: expansion 1, one layer
     assert with_one.num_parameters - without.num_parameters == 2 * width * squeezed + width + squeezed
+
+
+def test_images_of_accel_nasbench_came_in_half_precision():
+    as_run = built(f"{FIRST}&image=float16", 2)
+    stated = built(FIRST, 2)
+    assert [value.dtype for value in as_run.inputs + stated.inputs] == ["float16", "float32"]
+    launches = [_core.fuse(graph, "eager", "amp", True).num_launches for graph in (as_run, stated)]
+    assert launches[1] - launches[0] == 1  # the cast of the image
+    table = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    of_space = table[table.family == "anb"]
+    assert (of_space.executed == of_space.recipe + "&image=float16").all()
+    assert set(of_space.runtime_version) == {accel_nasbench.VERSION}
 
 
 def test_the_id_is_of_the_measurement_not_of_its_value():

@@ -5,7 +5,7 @@ import pytest
 from benchmark_modules import benchmark_module
 from example_networks import MEASUREMENTS
 from latpred import _core
-from latpred.datasets import fbnet
+from latpred.datasets import accel_nasbench, fbnet
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import host_calls, kernel_terms
 from latpred.fitting.kernel_terms import KINDS
@@ -59,13 +59,23 @@ def test_calls_of_fbnet_took_as_much_beside_their_operators_on_every_card():
     assert found.beside_s.mean() == pytest.approx(fbnet.BESIDE_OPERATORS_S, rel=0.02)
 
 
-def test_it_is_known_of_each_call_of_that_table():
+def test_what_calls_took_beside_their_operators_is_known_of_each_call_of_a_table():
     rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
-    rows = rows[rows.family.isin(["fbnet", "nb201"]) & (rows.batch == 1)].groupby("family").head(1)
+    rows = rows[rows.family.isin(["anb", "fbnet", "nb201"])].groupby("family").head(1)
     table = kernel_terms.lower(rows, built)
-    is_fbnet = table.rows.family == "fbnet"
-    np.testing.assert_array_equal(table.beside_s, np.where(is_fbnet, fbnet.BESIDE_OPERATORS_S, 0))
+    num_norms = sum(node.operator == "batch_norm" for node in built(table.rows.recipe[0], 1).nodes)
+    of_buffers_s = num_norms * accel_nasbench.BUFFERS_OF_NORM * accel_nasbench.BUFFER_S
+    assert list(table.rows.family) == ["anb", "fbnet", "nb201"]
+    np.testing.assert_allclose(table.beside_s, [of_buffers_s, fbnet.BESIDE_OPERATORS_S, 0], rtol=1e-12)
     np.testing.assert_allclose(table.of_operators().latency_s, table.latency_s - table.beside_s)
+
+
+def test_a_buffer_is_handed_round_by_two_views_and_a_copy_on_the_hosts_of_its_cards():
+    of_2022_s = 2 * host_calls.CALL_S["view"] + host_calls.CALL_S["copy"] + host_calls.LAUNCH_S
+    ages = {host_calls.age(device) for device in accel_nasbench.DEVICES.values()}
+    assert ages == {-2}
+    _, _, by_year = benchmark_module("host_calls").fitted()
+    assert of_2022_s * (1 + by_year) ** -2 == pytest.approx(accel_nasbench.BUFFER_S, rel=0.15)
 
 
 def test_a_kernel_of_compiled_code_takes_the_host_as_long_whatever_its_size():

@@ -1,12 +1,18 @@
-"""EfficientNet-like networks on A100 and RTX 3090 under fp16 autocast, from Accel-NASBench (Apache-2.0)."""
+"""EfficientNet-like networks on A100 and RTX 3090 under fp16 autocast, from Accel-NASBench (Apache-2.0).
+
+What its tables do not say stands in the code that measured them (afzalxo/ANB-DatasetCollection 08a6baa6): the version
+of PyTorch (requirements.txt), that the images came to the device in half precision (dataloader/ffcv_dataloader.py), and
+that a DistributedDataParallel stood around each network (measure_throughput_gpu.py, `distributed` in all of configs/).
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 from latpred._core import GraphBuilder
-from latpred.datasets.mobile_blocks import conv_norm
+from latpred.datasets.mobile_blocks import conv_norm, numbers
 from latpred.datasets.recipe import Recipe, Variable
 from latpred.datasets.rows import Row
 
@@ -16,6 +22,16 @@ PROTOCOL = "batch 512 / throughput; CUDA events, one warm-up pass, then passes o
 BATCH = 512  # of the A100 configuration
 IMAGE_SIZE = 256
 DEVICES = {"a100": "A100-SXM4-40GB", "3090": "RTX 3090"}
+VERSION = "torch 1.12.0"
+IMAGE = "image"  # the parameter of a recipe that says another type of its image than float32
+IMAGE_AS_RUN = "float16"
+
+# Before each call DistributedDataParallel hands round the buffers of its module, though there be one process: it waits
+# for a copy of all of them, then copies each one back (torch/csrc/distributed/c10d/comm.cpp, broadcast_coalesced).
+BUFFERS_OF_NORM = 3  # two statistics and the number of batches
+# Two views, a copy and its launch on a host of 2020: `python benchmarks/host_calls.py` prints what each takes on one of
+# 2022 and by what a year changes that.
+BUFFER_S = 12e-6
 
 # The fixed parts of the space.
 STEM_WIDTH = 32
@@ -50,11 +66,16 @@ def _block(
     return net.apply("add", [x, y]) if stride == 1 and cin == cout else y
 
 
+def _choices(recipe: Recipe) -> dict[str, list[int]]:
+    return {field: numbers(recipe.parameters[field]) for field in FIELDS}
+
+
 def build(net: GraphBuilder, recipe: Recipe) -> None:
     """Puts the network of an "anb:" recipe into `net`: e, k, l and se hold one number for each of seven blocks."""
-    choices = {field: [int(word) for word in recipe.parameters[field].split(",")] for field in FIELDS}
+    choices = _choices(recipe)
     size = recipe.integer("size")
-    x = conv_norm(net, net.input("data", (3, size, size)), 3, STEM_WIDTH, 3, 2)
+    image = net.input("data", (3, size, size), recipe.parameters.get(IMAGE, "float32"))
+    x = conv_norm(net, image, 3, STEM_WIDTH, 3, 2)
     cin = STEM_WIDTH
     for position, (stride, cout) in enumerate(zip(STRIDES, WIDTHS, strict=True)):
         for layer in range(choices["l"][position]):
@@ -72,6 +93,14 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     x = conv_norm(net, x, cin, HEAD_WIDTH)
     x = net.apply("flatten", net.apply("global_average_pool", x))
     net.output(net.apply("gemm", [x, net.parameter((CLASSES, HEAD_WIDTH)), net.parameter((CLASSES,))], transB=1))
+
+
+def beside_operators_s(recipe: Recipe) -> float:
+    """Seconds that each call of this network took beside its operators: the buffers of all its norms."""
+    choices = _choices(recipe)
+    of_layers = (2 + (expand != 1) for expand in choices["e"])  # without an expansion a block has two convolutions
+    norms = 2 + sum(layers * norms for layers, norms in zip(choices["l"], of_layers, strict=True))
+    return norms * BUFFERS_OF_NORM * BUFFER_S
 
 
 def _recipe(row: object) -> Recipe:
@@ -97,18 +126,20 @@ def read(data: Path) -> Iterator[Row]:
 
     table = pd.read_csv(data / "Accel-NASBench" / "anb_platform_perf.csv.gz")
     for row in table.itertuples(index=False):
+        recipe = _recipe(row)
+        as_run = dataclasses.replace(recipe, parameters=recipe.parameters | {IMAGE: IMAGE_AS_RUN})
         for column, device in DEVICES.items():
             throughput = getattr(row, f"throughput_{column}_mean")
             if not throughput > 0:
                 continue
             yield Row(
-                recipe=str(_recipe(row)),
+                recipe=str(recipe),
                 family="anb",
                 batch=BATCH,
                 input=f"3,{IMAGE_SIZE},{IMAGE_SIZE}",
                 device=device,
                 runtime="eager",
-                runtime_version="",
+                runtime_version=VERSION,
                 precision="amp",
                 layout="nhwc",
                 value=BATCH / throughput,
@@ -116,4 +147,5 @@ def read(data: Path) -> Iterator[Row]:
                 source=SOURCE,
                 licence=LICENCE,
                 protocol=PROTOCOL,
+                executed=str(as_run),
             )

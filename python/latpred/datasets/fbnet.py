@@ -110,6 +110,11 @@ def build(net: GraphBuilder, recipe: Recipe) -> None:
     net.output(classifier(net, x, variant.head_width, variant.classes))
 
 
+def beside_operators_s(_recipe: Recipe) -> float:
+    """Seconds that each call of a network took beside its operators."""
+    return BESIDE_OPERATORS_S
+
+
 def read(data: Path) -> Iterator[Row]:
     """All rows under `data`/HELP of this space and of the devices that the device table has."""
     size = VARIANTS["cifar100"].image_size

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred import _core
-from latpred.datasets import fbnet
+from latpred.datasets import accel_nasbench, fbnet
+from latpred.datasets.recipe import Recipe, parse
 from latpred.datasets.rows import executed
 from latpred.errors import LatpredError
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks, part_of_family
@@ -35,7 +36,10 @@ CHANNELS_LAST = "nhwc"  # the rows' word
 SHARD_ROWS = 4000
 
 # By the kind of recipe: what each call of a table took that is no operator's.
-BESIDE_OPERATORS_S = {"fbnet": fbnet.BESIDE_OPERATORS_S}
+BESIDE_OPERATORS_S: dict[str, Callable[[Recipe], float]] = {
+    "anb": accel_nasbench.beside_operators_s,
+    "fbnet": fbnet.beside_operators_s,
+}
 
 # What a row's kernels depend on; rows that agree in these share one fused network.
 _NETWORK = ["recipe", "executed", "batch", "runtime", "precision", "layout"]
@@ -220,8 +224,8 @@ def lower(
     launches = np.concatenate([shard.launches for shard in shards])
     views = np.concatenate([shard.views for shard in shards])
     copy_s = np.concatenate([shard.copy_s for shard in shards])
-    of_table_s = rows.recipe.str.partition(":")[0].map(BESIDE_OPERATORS_S).fillna(0.0)
-    rows = rows.assign(launches=launches, views=views, beside_s=copy_s + of_table_s)
+    of_table_s = {recipe: _beside_operators_s(parse(recipe)) for recipe in rows.recipe.unique()}
+    rows = rows.assign(launches=launches, views=views, beside_s=copy_s + rows.recipe.map(of_table_s))
     kept = ~np.isnan(launches)
     rows = _with_splits(rows[kept].reset_index(drop=True))
     offsets = np.cumsum([0] + [len(shard.inputs) for shard in shards])
@@ -236,6 +240,11 @@ def lower(
         np.concatenate([shard.terms for shard in shards]),
         inputs,
     )
+
+
+def _beside_operators_s(recipe: Recipe) -> float:
+    of_table_s = BESIDE_OPERATORS_S.get(recipe.kind)
+    return 0.0 if of_table_s is None else of_table_s(recipe)
 
 
 def _with_splits(rows: pd.DataFrame) -> pd.DataFrame:
