@@ -2,7 +2,8 @@
 
 What its tables do not say stands in the code that measured them (afzalxo/ANB-DatasetCollection 08a6baa6): the version
 of PyTorch (requirements.txt), that the images came to the device in half precision (dataloader/ffcv_dataloader.py), and
-that a DistributedDataParallel stood around each network (measure_throughput_gpu.py, `distributed` in all of configs/).
+that a DistributedDataParallel stood around each network (measure_throughput_gpu.py, `distributed` in configs/
+conf_local.cfg and conf_tacc.cfg).
 """
 
 from __future__ import annotations
