@@ -223,7 +223,7 @@ Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Cal
   result.device_measured = contains(evidence.devices, input.device.name);
   result.whole_device = input.partition.sm_share >= 1 && input.partition.bandwidth_share >= 1;
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
-  result.version_measured = input.unmeasured_version.empty() && !is_version_of_other_devices(evidence, input);
+  result.version_measured = is_version_measured(evidence, input);
   // "default" names no arithmetic of its own: the kinds below say which were measured.
   result.precision_measured =
       (precision(input.kernels.precision).by_runtime || contains(evidence.precisions, input.kernels.precision)) &&

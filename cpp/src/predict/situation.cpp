@@ -131,6 +131,10 @@ bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& i
   return std::ranges::find(*measured, input.version) == measured->end();
 }
 
+bool is_version_measured(const Evidence& evidence, const LatencyInput& input) {
+  return input.unmeasured_version.empty() && !is_version_of_other_devices(evidence, input);
+}
+
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
   const SituationTerms& terms = evidence.situation;
   const double newness = terms.new_network > 1 ? novelty(evidence, input) : 0;
@@ -142,8 +146,7 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
   const double of_runtime =
       runtime == terms.runtimes.end() ? 0 : runtime->second * std::pow(terms.small_batch, smallness);
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
-  const bool is_other = !input.unmeasured_version.empty() || is_version_of_other_devices(evidence, input);
-  const double of_version = is_unsaid || is_other ? terms.other_version : 0;
+  const double of_version = is_unsaid || !is_version_measured(evidence, input) ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
   const double outside = std::pow(terms.small_batch, batch_outsideness(evidence, input.graph.batch));
   return of_table * outside * std::hypot(of_network, of_runtime, of_version);

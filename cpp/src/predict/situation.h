@@ -20,6 +20,9 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence);
 // Whether the device's versions of the runtime were told apart and the one that is asked for is none of them.
 [[nodiscard]] bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input);
 
+// Whether the version that is asked for was measured on the device, as far as versions were told apart, or none is.
+[[nodiscard]] bool is_version_measured(const Evidence& evidence, const LatencyInput& input);
+
 // Half-width over the typical one. `is_known`: the whole device was measured.
 [[nodiscard]] double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known);
 
