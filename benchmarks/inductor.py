@@ -232,7 +232,7 @@ def sums_of_inductor(module: torch.nn.Module, image: tuple[int, ...]) -> Sums:
 
 def sums_of_ours(graph: _core.Graph) -> Sums:
     """Of the kernels that predictions are made of."""
-    generated = [row for row in _core.fuse(graph, "compiled", "amp", False).rows if row.kind not in LIBRARIES]
+    generated = [row for row in _core.fuse(graph, "compiled", "amp").rows if row.kind not in LIBRARIES]
     kernels = [row for row in generated if not row.name.startswith("cast(")]
     moved = sum(row.repeat * (row.bytes_in + row.bytes_out) for row in kernels)
     return Sums(sum(row.repeat for row in kernels), moved, len(generated) - len(kernels))

@@ -202,6 +202,10 @@ void bind_graph(py::module_& module) {
           },
           py::arg("batch"), py::call_guard<py::gil_scoped_release>(), "The same network at another batch.")
       .def(
+          "with_channels_last",
+          [](const Pointer& graph) { return std::make_shared<Graph>(with_channels_last(*graph)); },
+          "The same network as model.to(memory_format=torch.channels_last) makes PyTorch run it.")
+      .def(
           "to_onnx",
           [](const py::object& self, const py::object& path) {
             python_function("latpred.export_onnx", "to_onnx")(self, path);

@@ -45,12 +45,11 @@ void bind_kernel(py::module_& module) {
                              [](const Kernels& kernels) { return python_texts(kernels.unknown_operators); });
   module.def(
       "fuse",
-      [](const Graph& graph, const std::string& runtime, const std::string& precision, bool channels_last) {
-        return fuse(graph, runtime, precision, channels_last);
+      [](const Graph& graph, const std::string& runtime, const std::string& precision) {
+        return fuse(graph, runtime, precision);
       },
       py::arg("graph"), py::arg("runtime") = "eager", py::arg("precision") = "default",
-      py::arg("channels_last") = false, py::call_guard<py::gil_scoped_release>(),
-      "Groups a graph into kernels by the rules of a runtime.");
+      py::call_guard<py::gil_scoped_release>(), "Groups a graph into kernels by the rules of a runtime.");
 }
 
 }  // namespace latpred

@@ -876,6 +876,10 @@ class Graph:
         """
         The same network at another batch.
         """
+    def with_channels_last(self) -> Graph:
+        """
+        The same network as model.to(memory_format=torch.channels_last) makes PyTorch run it.
+        """
     @property
     def batch(self) -> int:
         ...
@@ -1961,7 +1965,7 @@ def frameworks() -> list[str]:
     """
     Frameworks whose files can be read.
     """
-def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default', channels_last: bool = False) -> Kernels:
+def fuse(graph: Graph, runtime: str = 'eager', precision: str = 'default') -> Kernels:
     """
     Groups a graph into kernels by the rules of a runtime.
     """

@@ -85,9 +85,12 @@ TEST(Graph, hash_tells_memory_formats_apart) {
   Program program;
   graph.program = std::make_shared<const Program>(program);
   EXPECT_EQ(graph.hash(), before);
-  program.channels_last = true;
-  graph.program = std::make_shared<const Program>(program);
-  EXPECT_NE(graph.hash(), before);
+  const Graph last = with_channels_last(graph);
+  EXPECT_TRUE(last.channels_last());
+  EXPECT_NE(last.hash(), before);
+  EXPECT_EQ(with_channels_last(last).program, last.program);
+  EXPECT_FALSE(graph.channels_last());
+  EXPECT_THROW(static_cast<void>(with_channels_last(small_graph())), InvalidArgumentError);
 }
 
 TEST(Graph, hash_is_the_same_on_every_machine) { EXPECT_EQ(Graph{}.hash(), 0xcbf29ce484222325ULL); }

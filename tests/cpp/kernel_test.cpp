@@ -305,16 +305,13 @@ TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) 
   EXPECT_TRUE(kernels.rows[0].channels_last);
   EXPECT_TRUE(kernels.rows[2].channels_last);
   EXPECT_DOUBLE_EQ(kernels.rows[2].positions, 64);
-  const Graph plain = residual_block();
-  EXPECT_FALSE(fuse(plain, "eager", "fp32").rows[0].channels_last);
-  EXPECT_TRUE(fuse(plain, "eager", "fp32", true).rows[0].channels_last);
 }
 
 TEST(Kernels, FiltersOfPyTorchWithTheChannelsInnermostMakeItsImagesSo) {
-  Program lies = *program_of_pytorch();
-  lies.channels_last = true;
   Graph graph = residual_block();
-  graph.program = std::make_shared<const Program>(std::move(lies));
+  graph.program = program_of_pytorch();
+  EXPECT_FALSE(fuse(graph, "eager", "fp32").rows[0].channels_last);
+  graph = with_channels_last(std::move(graph));
   EXPECT_TRUE(fuse(graph, "eager", "fp32").rows[0].channels_last);
   EXPECT_FALSE(fuse(graph, "tensorrt", "fp32").rows[0].channels_last);  // lays images out itself
 }

@@ -15,8 +15,9 @@ constexpr std::int64_t kBatch = 8;
 Kernels run(Graph graph, bool channels_last = false, std::string_view precision = "amp") {
   Program program;
   program.source.framework = "pytorch";
+  program.channels_last = channels_last;
   graph.program = std::make_shared<const Program>(std::move(program));
-  return fuse(graph, "eager", precision, channels_last);
+  return fuse(graph, "eager", precision);
 }
 
 std::size_t count(const Kernels& kernels, std::string_view part) {

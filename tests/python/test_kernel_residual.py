@@ -44,7 +44,8 @@ def test_lowering_counts_every_kernel_of_a_call(table):
     assert len(table.inputs) < len(table.input)
     for index in np.random.default_rng(0).choice(table.size, 20, replace=False):
         row = table.rows.iloc[index]
-        kernels = _core.fuse(built(row.recipe, int(row.batch)), row.runtime, row.precision, row.layout == "nhwc")
+        graph = kernel_terms.laid_out(built(row.recipe, int(row.batch)), row.layout)
+        kernels = _core.fuse(graph, row.runtime, row.precision)
         inside = slice(*table.first_kernel[index : index + 2])
         assert table.count[inside].sum() == sum(kernel.repeat for kernel in kernels.rows)
         assert row.launches == kernels.num_launches
@@ -190,8 +191,8 @@ def test_the_checkpoint_answers_as_the_fit(table, tmp_path):
     loaded = _core.load_predictor("kernel_residual", str(path))
     assert versions.told_apart(table.rows)["eager"] == ["torch 1.12.0", "torch 2.1.0"]
     for row, seconds in zip(table.rows.itertuples(), expected, strict=True):
-        graph = built(row.recipe, int(row.batch))
-        kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == "nhwc")
+        graph = kernel_terms.laid_out(built(row.recipe, int(row.batch)), row.layout)
+        kernels = _core.fuse(graph, row.runtime, row.precision)
         found = loaded.latency(graph, kernels, row.device, row.partition, versions.named(row.runtime_version))
         assert found.latency_s == pytest.approx(seconds, rel=1e-5), row.recipe
 

@@ -74,7 +74,7 @@ def test_tables_show_when_networks_called_the_function_for_attention():
 
 
 def bytes_of(graph, kind):
-    rows = _core.fuse(graph, "eager", "amp", False).rows
+    rows = _core.fuse(graph, "eager", "amp").rows
     return sum(row.bytes_in + row.bytes_out for row in rows if row.kind == kind)
 
 
@@ -83,7 +83,7 @@ def test_fast_norms_move_half_as_much_and_need_no_casts(cache):
     assert fast.macs == plain.macs
     assert bytes_of(fast, "group_norm") == pytest.approx(bytes_of(plain, "group_norm") / 2)
     assert bytes_of(fast, "cast") < bytes_of(plain, "cast") / 10
-    in_float32 = [_core.fuse(graph, "eager", "fp32", False).rows for graph in (plain, fast)]
+    in_float32 = [_core.fuse(graph, "eager", "fp32").rows for graph in (plain, fast)]
     assert [row.bytes_in for row in in_float32[0]] == [row.bytes_in for row in in_float32[1]]
 
 

@@ -206,10 +206,12 @@ def test_filters_with_the_channels_innermost_are_seen(tmp_path):
         "exported": latpred.load(model=program),
         "archive": latpred.load(tmp_path / "last.pt2"),
         "larger": latpred.load(model=module, input="3,32,32", batch=1).with_batch(4),
+        "told": plain.with_channels_last(),
     }
     assert not plain.channels_last
     assert {name: graph.channels_last for name, graph in graphs.items()} == dict.fromkeys(graphs, True)
-    assert graphs["live"].hash == graphs["archive"].hash != plain.hash
+    assert graphs["live"].hash == graphs["archive"].hash == graphs["told"].hash != plain.hash
+    assert graphs["told"].with_batch(4).hash == graphs["larger"].hash
     assert "channels last" in str(latpred.predict(graph=graphs["live"], device="A100", precision="amp"))
     assert "channels last" not in str(latpred.predict(graph=graphs["live"], device="A100", runtime="tensorrt"))
     assert "channels last" in repr(graphs["live"]) + graphs["live"]._repr_html_()

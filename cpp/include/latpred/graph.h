@@ -87,7 +87,8 @@ struct Graph {
   std::vector<TensorId> outputs;
   std::int64_t batch = 1;
   std::vector<std::string> warnings;
-  std::shared_ptr<const Program> program;  // for with_batch; shared because graphs of a sweep have one file
+  std::shared_ptr<const Program>
+      program;  // for another batch or memory format; shared because graphs of a sweep have one file
   InputRequest request;
 
   // Sums over the nodes, each counted `repeat` times (weights once).
@@ -107,6 +108,10 @@ struct Graph {
   // Producer and consumer of every data edge, sorted, each pair once: [E, 2].
   [[nodiscard]] std::vector<std::pair<NodeId, NodeId>> adjacency() const;
 };
+
+// The same network with the channels of its images innermost, as `model.to(memory_format=torch.channels_last)` makes
+// its filters and the caller its images. Throws InvalidArgumentError for a graph without a program.
+[[nodiscard]] Graph with_channels_last(Graph graph);
 
 // Whether an operator, as a file names it, has PyTorch's mark of one that writes into its first input:
 // "aten.relu_.default", "aten::relu_".

@@ -61,8 +61,7 @@ struct Kernels {
 };
 
 // Groups `graph` into kernels by the rules of `runtime` (a name in runtimes()) at `precision` (a name in
-// precisions()). `channels_last`: PyTorch gets its images in that memory format, even if `graph` does not say so.
-[[nodiscard]] Kernels fuse(const Graph& graph, std::string_view runtime, std::string_view precision,
-                           bool channels_last = false);
+// precisions()).
+[[nodiscard]] Kernels fuse(const Graph& graph, std::string_view runtime, std::string_view precision);
 
 }  // namespace latpred

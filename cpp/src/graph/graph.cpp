@@ -166,6 +166,15 @@ std::uint64_t Graph::hash() const {
   return hash.state();
 }
 
+Graph with_channels_last(Graph graph) {
+  if (graph.channels_last()) return graph;
+  if (!graph.program) throw InvalidArgumentError("this graph has no program that could say how its filters lie");
+  Program program = *graph.program;
+  program.channels_last = true;
+  graph.program = std::make_shared<const Program>(std::move(program));
+  return graph;
+}
+
 bool is_in_place(std::string_view source_operator) {
   const std::size_t space = source_operator.find_first_of(".:");
   const std::size_t start = source_operator.find_first_not_of(".:", space);

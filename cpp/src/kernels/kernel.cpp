@@ -76,12 +76,11 @@ bool has_concatenation(const PreparedGraph& prepared, const Kernel& row) {
 
 }  // namespace
 
-Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view precision_name, bool channels_last) {
+Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view precision_name) {
   const Runtime& runtime_row = runtime(runtime_name);
   const Precision& precision = precision_of(runtime_row, precision_name);
   Kernels result{.runtime = std::string(runtime_row.name), .precision = std::string(precision.name)};
-  const bool is_of_such_images = runtime_row.strided_views && (channels_last || graph.channels_last());
-  PreparedGraph prepared = prepare(graph, runtime_row, precision, is_of_such_images);
+  PreparedGraph prepared = prepare(graph, runtime_row, precision);
   const StoredBytes bytes(graph, prepared.kinds, prepared.views, prepared.storage, prepared.plan.has_value());
   OutsideReaders outside(graph, prepared.kinds, prepared.readers, prepared.storage, prepared.repeated);
   KernelRows rows(graph.nodes.size(), graph.tensors.size());

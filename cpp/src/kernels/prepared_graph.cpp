@@ -22,12 +22,13 @@ std::vector<int> count_uses(const Graph& graph) {
 
 }  // namespace
 
-PreparedGraph prepare(const Graph& graph, const Runtime& runtime, const Precision& precision, bool channels_last) {
+PreparedGraph prepare(const Graph& graph, const Runtime& runtime, const Precision& precision) {
+  const bool gets_channels_last = runtime.strided_views && graph.channels_last();
   std::vector<CostKind> kinds;
   kinds.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) kinds.push_back(cost_kind(graph, node));
   Storage storage = assign_storage(graph, kinds, runtime, precision);
-  ViewInfo views = runtime.strided_views ? find_views(graph, channels_last) : find_plain_views(graph);
+  ViewInfo views = runtime.strided_views ? find_views(graph, gets_channels_last) : find_plain_views(graph);
   for (std::size_t position = 0; position < kinds.size(); ++position) {
     if (kinds[position] == CostKind::view && !views.is_view[position]) kinds[position] = CostKind::copy;
   }
@@ -42,12 +43,12 @@ PreparedGraph prepare(const Graph& graph, const Runtime& runtime, const Precisio
   }
   // Other frameworks' files say in which order an image stands, and cost the same in both.
   std::vector<bool> images;
-  if (runtime.strided_views && (is_of_pytorch(graph) || channels_last)) {
+  if (gets_channels_last || (runtime.strided_views && is_of_pytorch(graph))) {
     images = channels_last_tensors(graph, views.strides);
   }
   return {.graph = graph,
           .runtime = runtime,
-          .gets_channels_last = channels_last,
+          .gets_channels_last = gets_channels_last,
           .kinds = std::move(kinds),
           .storage = std::move(storage),
           .views = std::move(views),

@@ -39,8 +39,7 @@ struct PreparedGraph {
   }
 };
 
-// `graph` and `runtime` must outlive the result. `channels_last`: whether PyTorch gets its images in that format.
-[[nodiscard]] PreparedGraph prepare(const Graph& graph, const Runtime& runtime, const Precision& precision,
-                                    bool channels_last);
+// `graph` and `runtime` must outlive the result.
+[[nodiscard]] PreparedGraph prepare(const Graph& graph, const Runtime& runtime, const Precision& precision);
 
 }  // namespace latpred

@@ -15,7 +15,7 @@ from latpred import _core
 from latpred.datasets.rows import executed
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import COVERAGE, Term, equal_weights, weighted_quantile
-from latpred.fitting.kernel_terms import CHANNELS_LAST
+from latpred.fitting.kernel_terms import laid_out
 from latpred.fitting.measurements import is_latency, join_host_s
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def answers(
     told = told or Factors(1.0, 1.0)
     kernels_s, launches_s = [], []
     for row, ran in zip(rows.itertuples(index=False), executed(rows), strict=True):
-        graph = graphs.graph(ran, int(row.batch))
-        kernels = _core.fuse(graph, row.runtime, row.precision, row.layout == CHANNELS_LAST)
+        graph = laid_out(graphs.graph(ran, int(row.batch)), row.layout)
+        kernels = _core.fuse(graph, row.runtime, row.precision)
         found = predictor.latency(graph, kernels, row.device)
         kernels_s.append(sum(found.kernel_s) / told.kernels)
         launches_s.append(found.host_s / told.launches)

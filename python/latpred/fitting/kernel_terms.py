@@ -46,6 +46,11 @@ _NETWORK = ["recipe", "executed", "batch", "runtime", "precision", "layout"]
 _CALL = [*_NETWORK, "device", "partition", "input_on"]
 
 
+def laid_out(graph: _core.Graph, layout: str) -> _core.Graph:
+    """As a row's column `layout` says that it ran."""
+    return graph.with_channels_last() if layout == CHANNELS_LAST else graph
+
+
 @dataclasses.dataclass(frozen=True)
 class KernelTable:
     """N measured calls, the K kernels that they ran, and the U different inputs of these. Seconds and bytes."""
@@ -154,7 +159,7 @@ def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
             network, fused, of_call = tuple(row[: len(_NETWORK)]), None, {}
             try:
                 graph = graph_of(row.executed, int(row.batch))
-                fused = _core.fuse(graph, row.runtime, row.precision, row.layout == CHANNELS_LAST)
+                fused = _core.fuse(laid_out(graph, row.layout), row.runtime, row.precision)
             except LatpredError as error:
                 errors.append(f"{row.executed}, batch {row.batch}: {error}")
         if fused is None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latpred.fitting.kernel_terms import CHANNELS_LAST
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -39,7 +41,7 @@ CAPS = {
 OTHER = Cap(120, TABLE_BY, "element-wise operators and small tables, close to a straight line")
 TIMM = "timm"
 # Timings of the same networks in the other memory format: one in so many.
-CHANNELS_LAST, ONE_IN = "nhwc", 3
+ONE_IN = 3
 
 
 def cap_of(family: str) -> Cap:
