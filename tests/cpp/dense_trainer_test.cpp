@@ -7,8 +7,11 @@
 #include "latpred/error.h"
 #include "message_of.h"
 #include "plain_nets.h"
+#include "trained.h"
 
 namespace latpred {
+using testing::are_equal;
+using testing::mean_absolute_log_error;
 using testing::message_of;
 using testing::PlainNets;
 
@@ -23,18 +26,6 @@ DenseConfig quick_config(const std::string& name, std::int64_t epochs) {
   config.batch_nets = 50;
   config.epochs = epochs;
   return config;
-}
-
-bool are_equal(const NamedArrays& left, const NamedArrays& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& a, const auto& b) {
-    return a.first == b.first && a.second.shape == b.second.shape && a.second.values == b.second.values;
-  });
-}
-
-double mean_absolute_log_error(const std::vector<double>& found, const std::vector<double>& expected) {
-  double sum = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) sum += std::abs(std::log(found[i] / expected[i]));
-  return sum / static_cast<double>(found.size());
 }
 
 TEST(DenseTrainer, SumsOfLayersFindWhatTheLawIsOffByAndCarryItToNewNets) {

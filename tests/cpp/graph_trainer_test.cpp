@@ -9,8 +9,10 @@
 #include "latpred/error.h"
 #include "message_of.h"
 #include "random_graphs.h"
+#include "trained.h"
 
 namespace latpred {
+using testing::are_equal;
 using testing::message_of;
 using testing::RandomGraphs;
 
@@ -24,12 +26,6 @@ GraphConfig small(const std::string& name, std::int64_t epochs) {
   config.epochs = epochs;
   if (config.scale == "milliseconds") config.scale = "standard";  // the graphs have two targets
   return config;
-}
-
-bool are_equal(const NamedArrays& left, const NamedArrays& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& a, const auto& b) {
-    return a.first == b.first && a.second.shape == b.second.shape && a.second.values == b.second.values;
-  });
 }
 
 void expect_near(const std::vector<double>& found, const std::vector<double>& expected, const std::string& what) {

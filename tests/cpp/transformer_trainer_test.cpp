@@ -9,9 +9,12 @@
 #include "latpred/error.h"
 #include "message_of.h"
 #include "tokens.h"
+#include "trained.h"
 
 namespace latpred {
+using testing::are_equal;
 using testing::Chains;
+using testing::mean_absolute_log_error;
 using testing::message_of;
 
 namespace {
@@ -24,18 +27,6 @@ TransformerConfig quick_config(const std::string& name, std::int64_t epochs) {
   config.batch_graphs = 40;  // three pieces, the last one short
   config.epochs = epochs;
   return config;
-}
-
-double mean_absolute_log_error(const std::vector<double>& found, const std::vector<double>& expected) {
-  double sum = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) sum += std::abs(std::log(found[i] / expected[i]));
-  return sum / static_cast<double>(found.size());
-}
-
-bool are_equal(const NamedArrays& left, const NamedArrays& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& a, const auto& b) {
-    return a.first == b.first && a.second.shape == b.second.shape && a.second.values == b.second.values;
-  });
 }
 
 TEST(TransformerTrainer, LearnsARooflineAndCarriesItToNewGraphs) {

@@ -57,6 +57,7 @@ OTHER_STEM = {
     "quantile.h": "common",  # nothing to define
     "shapes.h": "shapes",  # resolve.cpp
     "text.h": "common",  # the rules of text operators are a text.cpp too
+    "unit_prefixes.h": "common",  # nothing to define
 }
 
 MAX_LINES = 450

@@ -30,6 +30,9 @@ inline constexpr std::array<std::string_view, 5> kMemoryKindNames{"unknown", "st
 inline constexpr std::size_t kNumMemoryKinds = kMemoryKindNames.size() - 1;  // unknown not counted: it has no effect
 [[nodiscard]] MemoryKind memory_kind(const Device& device);
 
+// Of the time that a kernel takes at the data sheet's peak: a margin for clocks above it.
+inline constexpr double kSmallestInverse = 0.9;
+
 // Physics of one kernel on a part of a device, as the predictor kernel_residual starts from it. Seconds and bytes of
 // one execution.
 struct KernelTerms {

@@ -33,6 +33,9 @@ struct Value {
 
 // Values up to this many elements take part in shape arithmetic; longer ones are data.
 inline constexpr std::int64_t kMaxFoldedElements = 4096;
+// Real content that a size can depend on is shorter: scales, a range, a region, an epsilon. More is data, as weights
+// that a file leaves out are, and not worth copying through every fold.
+inline constexpr std::int64_t kMaxFoldedReals = 64;
 
 using VariableId = std::int32_t;
 inline constexpr VariableId kAbsent = -1;  // an optional input or output that is left out

@@ -1,21 +1,17 @@
 #include "batch/graph_batch.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "batch/copied_tensor.h"
+
 namespace latpred {
 namespace {
 
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-at::Tensor to_tensor(const std::vector<std::int64_t>& values) {
-  const auto size = static_cast<std::int64_t>(values.size());
-  return at::from_blob(const_cast<std::int64_t*>(values.data()), {size}, at::kLong).clone();
-}
 
 // Rows of a table of `width` columns.
 class Rows {
@@ -62,7 +58,7 @@ Neighbours to_neighbours(const Pairs& pairs, std::int64_t num_nodes) {
     target.push_back(to);
   }
   for (std::size_t node = 1; node < first.size(); ++node) first[node] += first[node - 1];
-  return {to_tensor(first), to_tensor(source), to_tensor(target)};
+  return {copied_tensor(first), copied_tensor(source), copied_tensor(target)};
 }
 
 // The sum that a graph is a term of.
@@ -161,17 +157,17 @@ GraphBatch collate(const GraphTable& table, std::span<const std::int64_t> first_
   GraphBatch batch;
   batch.nodes = nodes.values();
   batch.columns = columns.values();
-  batch.graph = to_tensor(graph);
-  batch.first_node = to_tensor(first_node);
-  batch.source = to_tensor(source);
-  batch.target = to_tensor(target);
+  batch.graph = copied_tensor(graph);
+  batch.first_node = copied_tensor(first_node);
+  batch.source = copied_tensor(source);
+  batch.target = copied_tensor(target);
   batch.neighbours = neighbours_of(std::move(pairs), num_nodes, undirected);
-  if (!table.operators.empty()) batch.operators = to_tensor(operators);
-  if (!table.fusible.empty()) batch.fusible = to_tensor(fusible);
-  if (!table.types.empty()) batch.types = to_tensor(types);
+  if (!table.operators.empty()) batch.operators = copied_tensor(operators);
+  if (!table.fusible.empty()) batch.fusible = copied_tensor(fusible);
+  if (!table.types.empty()) batch.types = copied_tensor(types);
   if (!table.targets.empty()) batch.targets = targets.values();
   if (table.num_sums() > 0) {
-    batch.sum = to_tensor(sum);
+    batch.sum = copied_tensor(sum);
     batch.counts = counts.values().squeeze(1);
     batch.sums = sums.values();
   }

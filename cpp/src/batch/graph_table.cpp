@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "batch/fingerprint.h"
+#include "batch/table_checks.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
 namespace latpred {
 namespace {
-
-void check_size(std::string_view what, std::size_t found, std::int64_t expected) {
-  if (static_cast<std::int64_t>(found) == expected) return;
-  throw InvalidArgumentError(concat(what, " must hold ", expected, " numbers, got ", found));
-}
 
 void check_labels(std::string_view what, std::span<const std::int64_t> labels, std::int64_t least, std::int64_t end) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -25,12 +21,9 @@ void check_labels(std::string_view what, std::span<const std::int64_t> labels, s
   }
 }
 
-// As float: what overflows there would become infinite in the network.
-bool is_finite(double value) { return std::isfinite(static_cast<float>(value)); }
-
 void check_finite(std::string_view what, std::span<const double> values, std::int64_t columns) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_finite(values[i])) continue;
+    if (is_finite_as_float(values[i])) continue;
     const auto width = static_cast<std::size_t>(columns);
     throw InvalidArgumentError(
         concat(what, " must be finite 32-bit numbers, got ", values[i], " in row ", i / width, ", column ", i % width));
@@ -77,7 +70,7 @@ void check_edges(const GraphTable& table) {
 void check_known(std::string_view what, std::string_view of, std::span<const double> values, std::int64_t columns) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
-    if (std::isnan(value) || (is_finite(value) && value > 0)) continue;
+    if (std::isnan(value) || (is_finite_as_float(value) && value > 0)) continue;
     throw InvalidArgumentError(concat(what, " must be finite and > 0, or nan where missing, got ", value, " for ", of,
                                       " ", i / static_cast<std::size_t>(columns)));
   }
@@ -96,7 +89,7 @@ void check_sums(const GraphTable& table) {
   }
   check_size("counts", table.counts.size(), table.num_graphs());
   for (const double count : table.counts) {
-    if (!is_finite(count) || count < 0)
+    if (!is_finite_as_float(count) || count < 0)
       throw InvalidArgumentError(concat("counts must be finite and >= 0, got ", count));
   }
   check_size("sums", table.sums.size(), table.num_sums() * table.num_targets);
@@ -109,7 +102,8 @@ void check_targets(const GraphTable& table) {
   check_known("targets", "graph", table.targets, table.num_targets);
   if (!table.bases.empty()) check_size("bases", table.bases.size(), size);
   for (const double base : table.bases) {
-    if (!is_finite(base) || base <= 0) throw InvalidArgumentError(concat("bases must be finite and > 0, got ", base));
+    if (!is_finite_as_float(base) || base <= 0)
+      throw InvalidArgumentError(concat("bases must be finite and > 0, got ", base));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "batch/kernel_batch.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "batch/copied_tensor.h"
+#include "batch/table_checks.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -25,22 +26,8 @@ constexpr std::int64_t kNumUnits = 3;      // general, matrix, products on gener
 constexpr std::int64_t kNumLibraries = 3;  // convolution, product, none
 constexpr std::int64_t kNumMemories = 5;   // unknown, stacked, graphics, fast graphics, old graphics
 
-at::Tensor to_tensor(std::span<const double> values, at::ScalarType type) {
-  const auto size = static_cast<std::int64_t>(values.size());
-  return at::from_blob(const_cast<double*>(values.data()), {size}, at::kDouble).to(type, false, /*copy=*/true);
-}
-at::Tensor to_tensor(std::span<const std::int64_t> values) {
-  const auto size = static_cast<std::int64_t>(values.size());
-  return at::from_blob(const_cast<std::int64_t*>(values.data()), {size}, at::kLong).clone();
-}
-
 at::Tensor log_seconds(std::span<const double> seconds, at::ScalarType type) {
-  return to_tensor(seconds, at::kDouble).clamp_min_(kNothingS).log_().to(type);
-}
-
-void check_size(std::string_view what, std::size_t found, std::int64_t expected) {
-  if (static_cast<std::int64_t>(found) == expected) return;
-  throw InvalidArgumentError(concat(what, " must hold ", expected, " numbers, got ", found));
+  return copied_tensor(seconds, at::kDouble).clamp_min_(kNothingS).log_().to(type);
 }
 
 void check_indices(std::string_view what, std::span<const std::int64_t> values, std::int64_t size,
@@ -120,9 +107,9 @@ void check(const KernelRows& rows) {
 KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
   const std::int64_t num_kernels = rows.first_kernel.back();
   KernelBatch all;
-  all.inputs = to_tensor(rows.inputs, type).view({rows.num_inputs(), rows.num_columns});
-  all.input_kind = to_tensor(rows.input_kind);
-  all.first_kernel = to_tensor(rows.first_kernel);
+  all.inputs = copied_tensor(rows.inputs, type).view({rows.num_inputs(), rows.num_columns});
+  all.input_kind = copied_tensor(rows.input_kind);
+  all.first_kernel = copied_tensor(rows.first_kernel);
 
   // In the order of KernelNumber and KernelIndex.
   const std::array numbers{rows.count,           rows.compute_s,
@@ -134,7 +121,7 @@ KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
   static_assert(numbers.size() == kNumKernelNumbers);
   all.numbers = at::empty({num_kernels, kNumKernelNumbers}, type);
   for (std::int64_t column = 0; column < kNumKernelNumbers; ++column) {
-    all.numbers.select(1, column).copy_(to_tensor(numbers.at(static_cast<std::size_t>(column)), type));
+    all.numbers.select(1, column).copy_(copied_tensor(numbers.at(static_cast<std::size_t>(column)), type));
   }
   for (const KernelNumber factor : {KernelNumber::log_wave, KernelNumber::log_cycles_per_byte}) {
     all.numbers.select(1, static_cast<std::int64_t>(factor)).log_();
@@ -143,7 +130,7 @@ KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
   static_assert(indices.size() == kNumKernelIndices);
   all.indices = at::empty({num_kernels, kNumKernelIndices}, at::kInt);
   for (std::int64_t column = 0; column < kNumKernelIndices; ++column) {
-    all.indices.select(1, column).copy_(to_tensor(indices.at(static_cast<std::size_t>(column))));
+    all.indices.select(1, column).copy_(copied_tensor(indices.at(static_cast<std::size_t>(column))));
   }
 
   std::vector<double> launches;
@@ -151,20 +138,20 @@ KernelBatch collate(const KernelRows& rows, at::ScalarType type) {
     const auto begin = rows.count.begin();
     launches.push_back(std::accumulate(begin + rows.first_kernel[call], begin + rows.first_kernel[call + 1], 0.0));
   }
-  all.launches = to_tensor(launches, type);
-  all.view_weight = to_tensor(rows.view_weight, type);
+  all.launches = copied_tensor(launches, type);
+  all.view_weight = copied_tensor(rows.view_weight, type);
   all.view_kind = rows.view_kind;
   all.log_host = log_seconds(rows.host_s, type);
-  all.host_columns = to_tensor(rows.host_columns, type).view({rows.num_rows(), rows.num_host_columns});
+  all.host_columns = copied_tensor(rows.host_columns, type).view({rows.num_rows(), rows.num_host_columns});
   all.log_copy = log_seconds(rows.copy_s, type);
-  all.device = to_tensor(rows.device);
-  all.chip = to_tensor(rows.chip);
-  all.version = to_tensor(rows.version);
-  all.launch = to_tensor(rows.launch);
-  all.host = to_tensor(rows.host);
-  if (!rows.shows_host.empty()) all.shows_host = to_tensor(rows.shows_host).eq(1);
+  all.device = copied_tensor(rows.device);
+  all.chip = copied_tensor(rows.chip);
+  all.version = copied_tensor(rows.version);
+  all.launch = copied_tensor(rows.launch);
+  all.host = copied_tensor(rows.host);
+  if (!rows.shows_host.empty()) all.shows_host = copied_tensor(rows.shows_host).eq(1);
   if (!rows.latency_s.empty()) all.log_latency = log_seconds(rows.latency_s, type);
-  if (!rows.weight.empty()) all.weight = to_tensor(rows.weight, type);
+  if (!rows.weight.empty()) all.weight = copied_tensor(rows.weight, type);
   return all;
 }
 
@@ -205,7 +192,7 @@ KernelBatch select(const KernelBatch& all, const at::Tensor& which) {
     }
     *index = found;
   }
-  const at::Tensor of_inputs = to_tensor(std::span<const std::int64_t>(used));
+  const at::Tensor of_inputs = copied_tensor(std::span<const std::int64_t>(used));
   batch.inputs = all.inputs.index_select(0, of_inputs);
   batch.input_kind = all.input_kind.index_select(0, of_inputs);
 

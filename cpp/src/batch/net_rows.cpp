@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "batch/table_checks.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -27,11 +28,6 @@ void check_node(std::span<const double> node, std::int64_t graph, std::int64_t p
   if (node[0] < kNetOperations && node[0] == std::floor(node[0])) return;
   throw InvalidArgumentError(concat("the operation must be 0 (input), 1 (dense) or 2 (convolution), got ", node[0],
                                     " at node ", place, " of graph ", graph));
-}
-
-void check_size(std::string_view what, std::size_t found, std::int64_t expected) {
-  if (static_cast<std::int64_t>(found) == expected) return;
-  throw InvalidArgumentError(concat(what, " must hold ", expected, " numbers, got ", found));
 }
 
 // A layer among the others of its net.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "batch/table_checks.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -17,23 +18,15 @@ at::Tensor to_tensor(std::span<const double> values, at::IntArrayRef shape) {
   return tensor;
 }
 
-void check_size(std::string_view what, std::size_t found, std::int64_t expected) {
-  if (static_cast<std::int64_t>(found) == expected) return;
-  throw InvalidArgumentError(concat(what, " must hold ", expected, " numbers, got ", found));
-}
-
-// As float: what overflows there would become infinite in the tensor.
-bool is_finite(double value) { return std::isfinite(static_cast<float>(value)); }
-
 void check_finite(const RowTable& table) {
   for (std::size_t i = 0; i < table.features.size(); ++i) {
-    if (is_finite(table.features[i])) continue;
+    if (is_finite_as_float(table.features[i])) continue;
     const auto columns = static_cast<std::size_t>(table.num_features);
     throw InvalidArgumentError(concat("features must be finite 32-bit numbers, got ", table.features[i], " in row ",
                                       i / columns, ", column ", i % columns));
   }
   for (std::size_t i = 0; i < table.targets.size(); ++i) {
-    if (is_finite(table.targets[i])) continue;
+    if (is_finite_as_float(table.targets[i])) continue;
     throw InvalidArgumentError(concat("targets must be finite 32-bit numbers, got ", table.targets[i], " in row ", i));
   }
 }

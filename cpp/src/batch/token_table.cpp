@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "batch/table_checks.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
 
@@ -27,13 +28,10 @@ constexpr std::array<Attribute, kNodeAttributes> kAttributes{{
 }};
 constexpr double kLastOperation = 1;  // dense
 
-// As float: what overflows there would become infinite in the network.
-bool is_finite(double value) { return std::isfinite(static_cast<float>(value)); }
-
 void check_node(std::span<const double> node, std::int64_t graph, std::int64_t place) {
   const auto where = [&] { return concat(" at node ", place, " of graph ", graph); };
   for (std::size_t i = 0; i < kAttributes.size(); ++i) {
-    if (is_finite(node[i]) && node[i] >= kAttributes[i].least) continue;
+    if (is_finite_as_float(node[i]) && node[i] >= kAttributes[i].least) continue;
     throw InvalidArgumentError(
         concat(kAttributes[i].name, " must be a finite number >= ", kAttributes[i].least, ", got ", node[i], where()));
   }
@@ -88,10 +86,6 @@ void check(const TokenTable& table) {
     throw InvalidArgumentError(concat("a table of tokens needs at least one graph and one node, got ",
                                       shape_text({table.num_graphs, table.num_nodes, kNodeAttributes})));
   }
-  const auto check_size = [](std::string_view what, std::size_t found, std::int64_t expected) {
-    if (static_cast<std::int64_t>(found) == expected) return;
-    throw InvalidArgumentError(concat(what, " must hold ", expected, " numbers, got ", found));
-  };
   check_size("attributes", table.attributes.size(), table.num_graphs * table.num_nodes * kNodeAttributes);
   check_size("lengths", table.lengths.size(), table.num_graphs);
   if (!table.target_s.empty()) check_size("target_s", table.target_s.size(), table.num_graphs);
@@ -103,7 +97,7 @@ void check(const TokenTable& table) {
     for (std::int64_t place = 0; place < table.length(g); ++place) check_node(table.node(g, place), g, place);
   }
   for (std::size_t g = 0; g < table.target_s.size(); ++g) {
-    if (is_finite(table.target_s[g]) && table.target_s[g] > 0) continue;
+    if (is_finite_as_float(table.target_s[g]) && table.target_s[g] > 0) continue;
     throw InvalidArgumentError(
         concat("target_s must be finite seconds > 0, got ", table.target_s[g], " for graph ", g));
   }

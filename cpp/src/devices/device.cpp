@@ -9,15 +9,10 @@
 #include "device_table.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 
 namespace latpred {
 namespace {
-
-constexpr double kMega = 1e6;
-constexpr double kGiga = 1e9;
-constexpr double kTera = 1e12;
-constexpr double kMebi = 1024.0 * 1024.0;
-constexpr double kGibi = 1024.0 * kMebi;
 
 std::optional<double> scaled(std::optional<double> value, double unit) {
   if (!value) return std::nullopt;

@@ -8,12 +8,12 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 #include "mig_profiles.h"
 
 namespace latpred {
 namespace {
 
-constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 constexpr double kPercent = 100;
 
 std::vector<Partition> make_mig_profiles(const Device& device) {

@@ -12,8 +12,6 @@
 namespace latpred {
 namespace {
 
-// Of compute time, a margin for clocks above the data sheet's.
-constexpr double kSmallestInverse = 0.9;
 // Of the bandwidth: no point-wise operator of NeuSight's that outgrows L2 moves more than 0.92 of the data sheet's, on
 // nine cards.
 constexpr double kLargestBandwidthShare = 0.94;

@@ -13,7 +13,6 @@ namespace latpred {
 namespace {
 
 constexpr std::size_t kBatchedRank = 3;
-constexpr std::size_t kImageRank = 4;
 
 // They call contiguous() on what they read.
 constexpr Kinds kContiguousReaders = of(CostKind::layer_norm, CostKind::softmax, CostKind::group_norm);

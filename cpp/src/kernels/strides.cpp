@@ -11,8 +11,6 @@
 namespace latpred {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 // Of an image in the order of its file, over memory in the other one.
 Shape other_order_strides(const Attributes& attributes, const Shape& shape) {
   if (has_channels_last(attributes)) {

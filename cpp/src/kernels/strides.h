@@ -11,6 +11,8 @@ namespace latpred {
 
 // PyTorch's rules for the strides of tensors, in elements.
 
+inline constexpr std::size_t kImageRank = 4;  // NCHW: what channels-last memory is for
+
 [[nodiscard]] Shape contiguous_strides(const Shape& shape);
 
 // Of NCHW sizes over NHWC memory, without gaps.

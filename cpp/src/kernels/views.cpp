@@ -12,8 +12,6 @@
 namespace latpred {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 std::int64_t positive_axis(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }

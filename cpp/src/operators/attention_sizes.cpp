@@ -4,12 +4,10 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "operators/products.h"
 
 namespace latpred {
 namespace {
-
-// Beyond any real network: keeps the arithmetic on hostile files from overflowing.
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 struct Call {
   const Attributes& attributes;

@@ -9,6 +9,9 @@
 
 namespace latpred {
 
+// Beyond any real attention or recurrent layer: keeps the arithmetic on hostile files from overflowing.
+inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+
 // Where a product's operands stand among the inputs.
 struct Operands {
   std::size_t a = 0;

@@ -4,12 +4,10 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "operators/products.h"
 
 namespace latpred {
 namespace {
-
-// Beyond any real network: keeps the arithmetic on hostile files from overflowing.
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 const Shape& present(const std::vector<const Shape*>& inputs, std::size_t index, const char* what) {
   if (index >= inputs.size() || inputs[index] == nullptr) {

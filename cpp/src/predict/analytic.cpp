@@ -6,6 +6,7 @@
 #include "latpred/checkpoint.h"
 #include "latpred/error.h"
 #include "latpred/interval.h"
+#include "latpred/kernel_terms.h"
 #include "latpred/text.h"
 #include "predictors.h"
 #include "units.h"
@@ -19,8 +20,7 @@ constexpr std::int64_t kArithmetics = kNumArithmetics;
 // Output elements of the tile that one SM works on: what the "waves" column is counted in.
 constexpr double kTileElements = 128 * 128;
 
-// A margin for clocks above the data sheet's; nothing but Winograd's saved multiplications goes lower.
-constexpr double kSmallestInverse = 0.9;
+// Nothing but Winograd's saved multiplications goes below kSmallestInverse.
 constexpr double kSmallestWinogradInverse = 1 / 2.25;  // F(2x2, 3x3)
 
 // What small matrix products cost beyond their FLOPs: m, n and k count as m + edge_m, ... (prologues, ragged tiles),

@@ -6,6 +6,7 @@
 #include "latpred/error.h"
 #include "latpred/partition.h"
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 
 namespace latpred {
 namespace {
@@ -26,9 +27,8 @@ std::optional<std::string> by_dippm(const Device& device, const MemoryEstimate& 
     std::string_view profile;
   };
   constexpr std::array kRows{Row{5000, "1g.5gb"}, Row{10000, "2g.10gb"}, Row{20000, "3g.20gb"}, Row{40000, "7g.40gb"}};
-  constexpr double kMebibyte = 1024.0 * 1024.0;
   for (const Row& row : kRows) {
-    if (memory.total_bytes / kMebibyte >= row.below_mib) continue;
+    if (memory.total_bytes / kMebi >= row.below_mib) continue;
     for (const Partition& profile : mig_profiles(device)) {
       if (profile.name == row.profile) return profile.name;
     }

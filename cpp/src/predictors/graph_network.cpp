@@ -20,12 +20,12 @@
 
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "predictors/column_scale.h"
 #include "predictors/graph_sums.h"
 
 namespace latpred {
 namespace {
 
-constexpr double kSmallestDeviation = 1e-6;
 constexpr double kMillisecondsPerS = 1e3;
 constexpr double kSmallestSum = 1e-15;     // of no terms that count
 constexpr double kSmallestSquare = 1e-12;  // keeps the slope of a root finite where a batch is met exactly
@@ -38,16 +38,6 @@ at::Tensor table_of(std::span<const double> values, std::int64_t columns) {
 // Logarithms of sizes, which may be 0.
 at::Tensor input_scaled(const at::Tensor& values, const GraphConfig& config) {
   return config.input_scale == "log" ? values.sign() * values.abs().log1p() : values;
-}
-
-void take_scale(const at::Tensor& values /* double [rows, columns] */, const at::Tensor& mean,
-                const at::Tensor& deviation) {
-  if (values.size(0) == 0) return;
-  // A column of yes and no keeps its 0 and 1; one that does not vary is left at 0 instead of being divided by 0.
-  const at::Tensor is_flag = values.eq(0).logical_or(values.eq(1)).all(0);
-  const at::Tensor spread = values.std(0, /*unbiased=*/false);
-  mean.copy_(at::where(is_flag, 0.0, values.mean(0)));
-  deviation.copy_(at::where(is_flag.logical_or(spread <= kSmallestDeviation), 1.0, spread));
 }
 
 // Means over what is known: `residual` is 0 and `known` false where a target is missing.
@@ -121,8 +111,9 @@ LinearWeights GraphNetwork::add_linear(const std::string& name, std::int64_t out
 
 void GraphNetwork::set_scale(const GraphTable& table) {
   const torch::NoGradGuard no_grad;
-  take_scale(input_scaled(table_of(table.nodes, sizes_.node_columns), config_), node_mean_, node_deviation_);
-  take_scale(input_scaled(table_of(table.columns, sizes_.graph_columns), config_), column_mean_, column_deviation_);
+  set_column_scale(input_scaled(table_of(table.nodes, sizes_.node_columns), config_), node_mean_, node_deviation_);
+  set_column_scale(input_scaled(table_of(table.columns, sizes_.graph_columns), config_), column_mean_,
+                   column_deviation_);
   if (table.targets.empty() || config_.scale == "milliseconds") return;
   at::Tensor targets = table_of(table.targets, sizes_.targets);
   if (config_.scale == "log") {

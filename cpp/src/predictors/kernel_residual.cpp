@@ -14,6 +14,7 @@
 #include <string>
 
 #include "latpred/kernel_terms.h"
+#include "predictors/column_scale.h"
 
 namespace latpred {
 namespace {
@@ -25,7 +26,6 @@ constexpr double kNorm = 3;  // joins kernels and launches
 const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6), -1.4};
 // All of L2 holds; a third of the time, which is L2's share of bandwidth.
 const std::vector<double> kL2{0.0, -0.7};
-constexpr double kSmallestDeviation = 1e-6;
 
 at::Tensor join(const at::Tensor& log_first, const at::Tensor& log_second) {
   return at::logaddexp(kNorm * log_first, kNorm * log_second) / kNorm;
@@ -77,12 +77,7 @@ KernelResidual::KernelResidual(const KernelResidualSizes& sizes, at::Generator g
 
 void KernelResidual::set_scale(const at::Tensor& inputs) {
   const torch::NoGradGuard no_grad;
-  const at::Tensor deviation = inputs.std(0, /*unbiased=*/false);
-  // A column that does not vary says nothing: it is left at 0 instead of being divided by 0. One of yes and no keeps
-  // its 0 and 1: scaled, the few kernels of a rare kind would drown all else.
-  const at::Tensor is_flag = inputs.eq(0).logical_or(inputs.eq(1)).all(0);
-  input_mean_.copy_(at::where(is_flag, 0.0, inputs.mean(0)));
-  input_deviation_.copy_(at::where(is_flag.logical_or(deviation <= kSmallestDeviation), 1.0, deviation));
+  set_column_scale(inputs, input_mean_, input_deviation_);
 }
 
 KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {

@@ -5,8 +5,6 @@
 namespace latpred {
 namespace {
 
-std::int64_t whole(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
-
 void make_room(AlignedFloats& values, std::int64_t size) {
   if (values.size() < static_cast<std::size_t>(size)) values.resize(static_cast<std::size_t>(size));
 }

@@ -11,6 +11,10 @@ namespace latpred {
 // last are computed and never read).
 inline constexpr std::int64_t kWidthUnit = 32;
 inline constexpr std::int64_t kRowUnit = 8;
+// `size` in whole units.
+[[nodiscard]] constexpr std::int64_t whole(std::int64_t size, std::int64_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
 // Scores of a row of attention are kept in whole units of this.
 inline constexpr std::int64_t kScoreUnit = 16;
 

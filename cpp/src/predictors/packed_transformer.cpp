@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::int64_t kLine = 16;  // floats of a cache line
 
-std::int64_t whole(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
-
 // Steele, Lea and Flood's SplitMix64: neighbouring keys give unrelated numbers.
 std::uint64_t mixed(std::uint64_t key) {
   key += 0x9E3779B97F4A7C15;

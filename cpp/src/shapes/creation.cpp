@@ -14,10 +14,6 @@ DType dtype_attribute(const RuleContext& context, std::string_view name, DType f
   return dtype_row(static_cast<DType>(code)).dtype;
 }
 
-// Real content that a size can depend on is short: scales, a range, a region. More is data, as weights that a file
-// leaves out are, and not worth copying through every fold.
-constexpr std::int64_t kMaxFoldedReals = 64;
-
 // Its content stands in attributes: "value", a number or a list of one, and "value_dtype".
 void constant_of_shape(RuleContext& context) {
   auto shape = context.parameter("shape", 0);

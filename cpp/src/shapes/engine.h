@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -28,6 +29,9 @@ struct Slot {
   std::int32_t storage = -1;  // of stored content: slots that share it share a tensor
   std::shared_ptr<const std::vector<Slot>> elements;  // of a sequence
 };
+
+// The only element as a truth value or a count, where it is known.
+[[nodiscard]] std::optional<std::int64_t> known_scalar(const Slot& slot);
 
 // One pass over a program at fixed input sizes: what it knows of each variable, and the graph that it builds.
 class Engine {

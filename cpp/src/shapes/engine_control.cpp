@@ -8,17 +8,12 @@
 #include "shapes/fold.h"
 
 namespace latpred::shapes {
-namespace {
 
-// The first element as a truth value or a count, where it is known.
 std::optional<std::int64_t> known_scalar(const Slot& slot) {
   const Value* value = slot.known.value.get();
   if (value == nullptr || size_of(*value) != 1) return std::nullopt;
   return integer_at(*value, 0);
 }
-
-}  // namespace
-
 const Engine::Handler* Engine::handler(OperatorId op) {
   static const Handler kHandlers[] = {
       {OperatorId::conditional, &Engine::conditional},

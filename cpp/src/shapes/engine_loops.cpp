@@ -13,12 +13,6 @@ namespace {
 // A loop whose sizes or values change from turn to turn is written out turn by turn, up to here.
 constexpr std::int64_t kMaxUnrolledTurns = 64;
 
-std::optional<std::int64_t> known_scalar(const Slot& slot) {
-  const Value* value = slot.known.value.get();
-  if (value == nullptr || size_of(*value) != 1) return std::nullopt;
-  return integer_at(*value, 0);
-}
-
 Slot scalar(DType dtype, std::int64_t number) {
   Value value{.dtype = dtype, .integers = {number}};
   return {.known = {.dtype = dtype, .has_shape = true, .value = std::make_shared<const Value>(std::move(value))},

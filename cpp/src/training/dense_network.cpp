@@ -11,8 +11,6 @@ constexpr std::int64_t kPredictedNets = 128;  // at a time: bounds the memory
 
 const std::string kFeatureMean = "feature_mean";
 const std::string kFeatureDeviation = "feature_deviation";
-const std::string kTargetMean = "target_mean";
-const std::string kTargetDeviation = "target_deviation";
 
 // A column that does not vary says nothing: it is left at 0 instead of being divided by 0. What sums leave of equal
 // numbers is no variance either.

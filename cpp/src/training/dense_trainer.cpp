@@ -16,10 +16,6 @@
 namespace latpred {
 namespace {
 
-const std::string kFirstMoment = "first_moment.";
-const std::string kSecondMoment = "second_moment.";
-const std::string kConfig = "config.";
-
 std::int64_t num_features_of(const DenseConfig& config) {
   check(config);
   return dense_rows(config.rows).num_columns(config);

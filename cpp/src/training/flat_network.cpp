@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // spreads seeds
 
-const std::string kFirstMoment = "first_moment.";
-const std::string kSecondMoment = "second_moment.";
-
 }  // namespace
 
 FlatNetwork::FlatNetwork(const GraphConfig& config, const GraphSizes& sizes, std::uint64_t seed)

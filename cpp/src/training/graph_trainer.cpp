@@ -27,7 +27,6 @@ constexpr std::int64_t kPredictedNodes = 2048;  // at a time: what layers leave 
 constexpr double kSmoothing = 0.9;
 constexpr double kExplosion = 4;  // times the least loss
 
-const std::string kConfig = "config.";
 const std::string kSizes = "sizes.";
 
 GraphSizes sizes_of(const GraphTable& table) {

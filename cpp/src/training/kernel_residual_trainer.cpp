@@ -17,6 +17,7 @@
 #include "batch/torch_error.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "predictors/config_checks.h"
 #include "predictors/kernel_residual.h"
 #include "predictors/schedule.h"
 #include "training/one_thread.h"
@@ -25,10 +26,6 @@ namespace latpred {
 namespace {
 
 constexpr std::int64_t kPredictedRows = 2048;  // at a time: bounds the memory
-
-void check_positive(std::string_view name, double value) {
-  if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
-}
 
 void check_options(const KernelResidualOptions& options) {
   const std::map<std::string_view, double> positive{

@@ -8,24 +8,14 @@
 #include "batch/torch_error.h"
 #include "latpred/error.h"
 #include "latpred/text.h"
+#include "predictors/config_checks.h"
 #include "predictors/mlp.h"
 #include "training/fit.h"
 
 namespace latpred {
-namespace {
-
-void check_at_least_one(std::string_view name, std::int64_t value) {
-  if (value < 1) throw InvalidArgumentError(concat(name, " must be an integer >= 1, got ", value));
-}
-
-void check_positive(std::string_view name, double value) {
-  if (!(value > 0)) throw InvalidArgumentError(concat(name, " must be a number > 0, got ", value));
-}
-
-}  // namespace
 
 MlpRegressor::MlpRegressor(std::vector<std::int64_t> hidden) : hidden_(std::move(hidden)) {
-  for (const std::int64_t width : hidden_) check_at_least_one("each width in hidden", width);
+  for (const std::int64_t width : hidden_) check_at_least("each width in hidden", width, 1);
 }
 
 MlpRegressor::~MlpRegressor() = default;
@@ -33,8 +23,8 @@ MlpRegressor::MlpRegressor(MlpRegressor&&) noexcept = default;
 MlpRegressor& MlpRegressor::operator=(MlpRegressor&&) noexcept = default;
 
 FitReport MlpRegressor::fit(const RowTable& table, const FitOptions& options) {
-  check_at_least_one("epochs", options.epochs);
-  check_at_least_one("batch_rows", options.batch_rows);
+  check_at_least("epochs", options.epochs, 1);
+  check_at_least("batch_rows", options.batch_rows, 1);
   check_positive("learning_rate", options.learning_rate);
   check_positive("huber_delta", options.huber_delta);
   if (table.targets.empty()) throw InvalidArgumentError("fit needs a target for each row, got none");

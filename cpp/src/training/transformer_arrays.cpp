@@ -7,8 +7,6 @@ namespace {
 
 const std::string kTokenMean = "token_mean";
 const std::string kTokenDeviation = "token_deviation";
-const std::string kTargetMean = "target_mean";
-const std::string kTargetDeviation = "target_deviation";
 
 }  // namespace
 

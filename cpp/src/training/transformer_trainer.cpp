@@ -30,10 +30,6 @@ constexpr std::int64_t kPredictedGraphs = 64;  // at a time: bounds the memory
 
 constexpr int kMostThreads = 64;
 
-const std::string kFirstMoment = "first_moment.";
-const std::string kSecondMoment = "second_moment.";
-const std::string kConfig = "config.";
-
 // Some graphs of a packed table, copied one after another.
 struct Piece {
   std::vector<float> tokens;

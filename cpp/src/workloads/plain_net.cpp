@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kWindow = 3;
 constexpr std::int64_t kStride = 1;
 constexpr std::int64_t kPadding = 1;
-constexpr std::int64_t kBytesPerNumber = 4;
 constexpr std::uint64_t kInputSeed = 1;
 
 void check(const PlainNetSizes& sizes, std::int64_t batch) {

@@ -13,7 +13,6 @@
 namespace latpred {
 namespace {
 
-constexpr std::int64_t kBytesPerNumber = 4;
 constexpr std::int64_t kNumbersPerCacheLine = 64 / kBytesPerNumber;
 // Random numbers are drawn for so many places and repeated: no kernel looks at values, and copying is faster than
 // drawing. A prime, so that the repeats do not line up with the rows of a matrix.

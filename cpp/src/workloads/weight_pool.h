@@ -6,6 +6,8 @@
 
 namespace latpred {
 
+inline constexpr std::int64_t kBytesPerNumber = 4;  // float32
+
 // One block of random float32 numbers, filled once, that the weights of all nets are views of: a net is set up in
 // microseconds, however large it is. Weights follow each other through the block and start again at its begin.
 class WeightPool {

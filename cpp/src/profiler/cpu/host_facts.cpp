@@ -11,12 +11,12 @@
 
 #include "latpred/pinning.h"
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 
 namespace latpred {
 namespace {
 
 constexpr std::int64_t kKibi = 1024;
-constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 
 // The first line of a file; nothing where there is none.
 std::optional<std::string> read_line(const std::string& path) {

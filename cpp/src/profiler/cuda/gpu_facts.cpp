@@ -4,13 +4,11 @@
 #include <cstdio>
 
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 
 namespace latpred {
 namespace {
 
-constexpr double kHzPerKhz = 1e3;
-constexpr double kHzPerMhz = 1e6;
-constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr std::size_t kNameLength = 256;
 constexpr std::size_t kBusIdLength = 32;  // NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE
 
@@ -46,12 +44,11 @@ std::string fingerprint(const GpuFacts& facts) {
     return value ? concat("; ", static_cast<double>(*value) / unit, text) : std::string();
   };
   return concat(facts.name, "; sm_", facts.compute_capability, "; ", facts.sms, " SMs",
-                part(facts.clock_hz, kHzPerMhz, " MHz"), part(facts.memory_clock_hz, kHzPerMhz, " MHz memory"),
-                part(facts.memory_bus_bits, 1, " bit"), part(facts.l2_bytes, kBytesPerMib, " MiB L2"), "; ",
-                facts.memory_bytes / static_cast<std::int64_t>(kBytesPerMib), " MiB",
-                part(facts.power_limit_w, 1, " W"), "; driver ",
-                facts.driver_version.empty() ? "unknown" : facts.driver_version, ", CUDA ", facts.cuda_version / 1000,
-                ".", facts.cuda_version % 1000 / 10, "; ", facts.uuid);
+                part(facts.clock_hz, kMega, " MHz"), part(facts.memory_clock_hz, kMega, " MHz memory"),
+                part(facts.memory_bus_bits, 1, " bit"), part(facts.l2_bytes, kMebi, " MiB L2"), "; ",
+                facts.memory_bytes / static_cast<std::int64_t>(kMebi), " MiB", part(facts.power_limit_w, 1, " W"),
+                "; driver ", facts.driver_version.empty() ? "unknown" : facts.driver_version, ", CUDA ",
+                facts.cuda_version / 1000, ".", facts.cuda_version % 1000 / 10, "; ", facts.uuid);
 }
 
 }  // namespace
@@ -75,8 +72,8 @@ GpuFacts driver_facts(const cuda::Driver& driver, cuda::Ordinal device, int inde
   std::size_t memory_bytes = 0;
   driver.cuDeviceTotalMem(&memory_bytes, device);
   facts.memory_bytes = static_cast<std::int64_t>(memory_bytes);
-  if (const auto clock = attribute(driver, cuda::kClockRate, device)) facts.clock_hz = *clock * kHzPerKhz;
-  if (const auto clock = attribute(driver, cuda::kMemoryClockRate, device)) facts.memory_clock_hz = *clock * kHzPerKhz;
+  if (const auto clock = attribute(driver, cuda::kClockRate, device)) facts.clock_hz = *clock * kKilo;
+  if (const auto clock = attribute(driver, cuda::kMemoryClockRate, device)) facts.memory_clock_hz = *clock * kKilo;
   facts.memory_bus_bits = attribute(driver, cuda::kMemoryBusWidth, device);
   if (const auto bytes = attribute(driver, cuda::kL2CacheSize, device)) facts.l2_bytes = *bytes;
   driver.cuDriverGetVersion(&facts.cuda_version);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "latpred/text.h"
+#include "latpred/unit_prefixes.h"
 
 namespace latpred::nvml {
 namespace {
@@ -15,7 +16,6 @@ constexpr int kInsufficientSize = 7;
 constexpr int kSmClock = 1;         // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;     // NVML_CLOCK_MEM
 constexpr int kDieTemperature = 0;  // NVML_TEMPERATURE_GPU
-constexpr double kHzPerMhz = 1e6;
 constexpr double kPerMilli = 1e-3;
 
 // NVML_VALUE_NOT_AVAILABLE, as the unsigned fields hold it.
@@ -89,13 +89,13 @@ std::string Device::driver_version() const {
 std::optional<double> Device::sm_clock_hz() const {
   return scaled(
       ask<unsigned int>([&](auto* value) { return library_->nvmlDeviceGetClockInfo.result(handle_, kSmClock, value); }),
-      kHzPerMhz);
+      kMega);
 }
 
 std::optional<double> Device::memory_clock_hz() const {
   return scaled(ask<unsigned int>(
                     [&](auto* value) { return library_->nvmlDeviceGetClockInfo.result(handle_, kMemoryClock, value); }),
-                kHzPerMhz);
+                kMega);
 }
 
 std::optional<double> Device::temperature_celsius() const {

@@ -169,6 +169,11 @@ std::size_t Call::channel_axis(VariableId variable) const {
   return channels_last() ? count - 1 : 1;
 }
 
+void Call::check_image(VariableId variable, std::size_t count) const {
+  if (rank(variable) == count + 2) return;
+  fail(concat("its input has ", rank(variable), " dimensions, expected ", count + 2));
+}
+
 // Mixed precision keeps weights in float32 and reads them in the compute type: what the kernels read counts.
 VariableId Call::weight(const std::string& name, const Shape& shape, bool is_trained) {
   return stored(name, compute_dtype_, shape, is_trained);

@@ -73,6 +73,8 @@ class Call {
   // A size that must be known; `what` says what for.
   [[nodiscard]] std::int64_t known_size(VariableId variable, std::size_t axis) const;
   [[nodiscard]] std::size_t channel_axis(VariableId variable) const;
+  // Throws where it is no batch of images of `count` dimensions with channels.
+  void check_image(VariableId variable, std::size_t count) const;
 
   // A weight of this layer under its name in Keras; the same one at every call.
   VariableId weight(const std::string& name, const Shape& shape, bool is_trained = true);

@@ -20,12 +20,6 @@ Window window_of(const Call& call, std::size_t count) {
           call.text("padding", "valid")};
 }
 
-void check_rank(const Call& call, VariableId x, std::size_t count) {
-  if (call.rank(x) != count + 2) {
-    call.fail(concat("its input has ", call.rank(x), " dimensions, expected ", count + 2));
-  }
-}
-
 Settings settings_of(const Call& call, const Window& window, std::int64_t groups, const char* filter) {
   Settings settings{{"kernel_shape", window.kernel},
                     {"strides", window.strides},
@@ -61,7 +55,7 @@ Shape joined(const Shape& window, std::int64_t a, std::int64_t b) {
 template <std::size_t kCount>
 Variables conv(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Window window = window_of(call, kCount);
   if (window.padding == "causal" && kCount != 1) call.fail("only convolutions in one dimension are causal");
   const std::int64_t channels = call.known_size(x, call.channel_axis(x));
@@ -77,7 +71,7 @@ Variables conv(Call& call) {
 template <std::size_t kCount>
 Variables depthwise_conv(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Window window = window_of(call, kCount);
   const std::int64_t channels = call.known_size(x, call.channel_axis(x));
   const std::int64_t multiplier = call.has("depth_multiplier") ? call.size("depth_multiplier") : 1;
@@ -91,7 +85,7 @@ Variables depthwise_conv(Call& call) {
 template <std::size_t kCount>
 Variables separable_conv(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Window window = window_of(call, kCount);
   const std::int64_t channels = call.known_size(x, call.channel_axis(x));
   const std::int64_t multiplier = call.has("depth_multiplier") ? call.size("depth_multiplier") : 1;
@@ -110,7 +104,7 @@ Variables separable_conv(Call& call) {
 template <std::size_t kCount>
 Variables conv_transpose(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Window window = window_of(call, kCount);
   const std::int64_t channels = call.known_size(x, call.channel_axis(x));
   const std::int64_t filters = call.size("filters");

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "latpred/text.h"
 #include "readers/keras/keras_network.h"
 
 namespace latpred::readers::keras {
@@ -8,16 +7,10 @@ namespace {
 
 Settings layout_of(const Call& call) { return {{"channels_last", std::int64_t{call.channels_last()}}}; }
 
-void check_rank(const Call& call, VariableId x, std::size_t count) {
-  if (call.rank(x) != count + 2) {
-    call.fail(concat("its input has ", call.rank(x), " dimensions, expected ", count + 2));
-  }
-}
-
 template <OperatorId kOp, std::size_t kCount>
 Variables pool(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Shape window = call.sizes("pool_size", kCount, 2);
   Settings settings = layout_of(call);
   settings.emplace_back("kernel_shape", window);
@@ -34,7 +27,7 @@ Variables pool(Call& call) {
 template <OperatorId kOp, std::size_t kCount>
 Variables global_pool(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const VariableId y = call.make(kOp, {x}, layout_of(call));
   if (call.flag("keepdims", false)) return {y};
   Shape axes;
@@ -46,7 +39,7 @@ Variables global_pool(Call& call) {
 template <OperatorId kOp, std::size_t kCount>
 Variables adaptive_pool(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   Settings settings = layout_of(call);
   settings.emplace_back("output_size", call.sizes("output_size", kCount, 1));
   return {call.make(kOp, {x}, std::move(settings))};

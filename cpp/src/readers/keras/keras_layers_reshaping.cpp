@@ -9,12 +9,6 @@ namespace {
 
 std::size_t first_spatial(const Call& call) { return call.channels_last() ? 1 : 2; }
 
-void check_rank(const Call& call, VariableId x, std::size_t count) {
-  if (call.rank(x) != count + 2) {
-    call.fail(concat("its input has ", call.rank(x), " dimensions, expected ", count + 2));
-  }
-}
-
 // 0 copies the batch.
 Variables reshape(Call& call) {
   Shape target{0};
@@ -76,7 +70,7 @@ std::pair<Shape, Shape> margins_of(const Call& call, std::string_view key, std::
 template <std::size_t kCount>
 Variables zero_padding(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const auto [before, after] = margins_of(call, "padding", kCount);
   Shape pads(2 * (kCount + 2), 0);
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -89,7 +83,7 @@ Variables zero_padding(Call& call) {
 template <std::size_t kCount>
 Variables cropping(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const auto [before, after] = margins_of(call, "cropping", kCount);
   Shape ends;
   Shape axes;
@@ -125,7 +119,7 @@ Shape spatial_axes(const Call& call, std::size_t count) {
 template <std::size_t kCount>
 Variables upsampling(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, kCount);
+  call.check_image(x, kCount);
   const Shape factors = call.sizes("size", kCount, 2);
   return {call.make(OperatorId::resize, {x},
                     {{"scales", std::vector<double>(factors.begin(), factors.end())},
@@ -139,7 +133,7 @@ Variables resizing(Call& call) {
     if (call.flag(key, false)) call.unsupported(concat("'", key, "' is not read"));
   }
   const VariableId x = call.input();
-  check_rank(call, x, 2);
+  call.check_image(x, 2);
   return {call.make(OperatorId::resize, {x},
                     {{"sizes", Shape{call.size("height"), call.size("width")}},
                      {"axes", spatial_axes(call, 2)},
@@ -149,7 +143,7 @@ Variables resizing(Call& call) {
 
 Variables center_crop(Call& call) {
   const VariableId x = call.input();
-  check_rank(call, x, 2);
+  call.check_image(x, 2);
   return {call.make(OperatorId::center_crop_pad, {x},
                     {{"shape", Shape{call.size("height"), call.size("width")}}, {"axes", spatial_axes(call, 2)}})};
 }

@@ -10,8 +10,6 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxAxis = 64;  // more dimensions than any framework has
-
 Value filled(DType dtype, const Shape& shape, std::int64_t count, double number, const std::string& text) {
   Value value{.dtype = dtype, .shape = shape, .integers = {}, .reals = {}};
   if (dtype_row(dtype).is_floating) {
@@ -154,10 +152,6 @@ void random(PaddleLowering& lowering, OperatorId op) {
   place(lowering.parameter({"shape"}, "ShapeTensor", "ShapeTensorList", 0), "shape", 0, inputs, attributes);
   lowering.emit(op, std::move(inputs), {lowering.output()}, std::move(attributes));
 }
-
-constexpr auto kBoth = PaddleFormat::both;
-constexpr auto kPir = PaddleFormat::pir;
-constexpr auto kProgram = PaddleFormat::program;
 
 }  // namespace
 

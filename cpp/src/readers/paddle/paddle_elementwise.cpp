@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "latpred/text.h"
 #include "readers/paddle/paddle_lowering.h"
 
 namespace latpred::readers {
@@ -184,10 +183,6 @@ void lerp(PaddleLowering& lowering, OperatorId op) {
 void swiglu(PaddleLowering& lowering, OperatorId op) {
   lowering.emit(op, {lowering.needed("x", 0), lowering.input("y", 1)}, {lowering.output("out", 0)});
 }
-
-constexpr auto kBoth = PaddleFormat::both;
-constexpr auto kPir = PaddleFormat::pir;
-constexpr auto kProgram = PaddleFormat::program;
 
 }  // namespace
 

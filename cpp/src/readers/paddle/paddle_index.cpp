@@ -183,10 +183,6 @@ void multiclass_nms(PaddleLowering& lowering, OperatorId) {
   lowering.emit_unknown();
 }
 
-constexpr auto kBoth = PaddleFormat::both;
-constexpr auto kPir = PaddleFormat::pir;
-constexpr auto kProgram = PaddleFormat::program;
-
 }  // namespace
 
 const std::vector<PaddleRow>& paddle_index_rows() {

@@ -285,8 +285,6 @@ void quantize(PaddleLowering& lowering, OperatorId op) {
                 {lowering.output("Y", 0)}, attributes_of({{"axis", lowering.integer({"quant_axis"}, 0)}}));
 }
 
-constexpr auto kBoth = PaddleFormat::both;
-
 }  // namespace
 
 const std::vector<PaddleRow>& paddle_layer_rows() {

@@ -107,7 +107,13 @@ inline Attributes attributes_of(std::initializer_list<std::pair<std::string, Att
   return result;
 }
 
+inline constexpr std::int64_t kMaxAxis = 64;  // more dimensions than any framework has
+
+// The files in which an operator has a name and parts.
 enum class PaddleFormat : std::uint8_t { both, pir, program };
+inline constexpr auto kBoth = PaddleFormat::both;
+inline constexpr auto kPir = PaddleFormat::pir;
+inline constexpr auto kProgram = PaddleFormat::program;
 
 struct PaddleRow {
   std::string_view name;

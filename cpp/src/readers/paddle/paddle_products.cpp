@@ -1,4 +1,3 @@
-#include "latpred/text.h"
 #include "readers/paddle/paddle_lowering.h"
 
 namespace latpred::readers {
@@ -120,8 +119,6 @@ void einsum(PaddleLowering& lowering, OperatorId op) {
   lowering.emit(op, lowering.inputs("Operands", 0), {lowering.output()},
                 attributes_of({{"equation", lowering.text({"equation"}, "")}}));
 }
-
-constexpr auto kBoth = PaddleFormat::both;
 
 }  // namespace
 

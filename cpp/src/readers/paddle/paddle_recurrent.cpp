@@ -153,8 +153,6 @@ void crf_decoding(PaddleLowering& lowering, OperatorId op) {
                 {lowering.output("ViterbiPath", 0)});
 }
 
-constexpr auto kBoth = PaddleFormat::both;
-
 }  // namespace
 
 const std::vector<PaddleRow>& paddle_recurrent_rows() {

@@ -8,8 +8,6 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxAxis = 64;  // more dimensions than any framework has
-
 void reshape(PaddleLowering& lowering, OperatorId op) {
   std::vector<VariableId> inputs{lowering.needed("X", 0)};
   Attributes attributes;
@@ -210,10 +208,6 @@ void pad(PaddleLowering& lowering, OperatorId op) {
 void same(PaddleLowering& lowering, OperatorId op) {
   lowering.emit(op, {lowering.needed("X", 0)}, {lowering.output()});
 }
-
-constexpr auto kBoth = PaddleFormat::both;
-constexpr auto kPir = PaddleFormat::pir;
-constexpr auto kProgram = PaddleFormat::program;
 
 }  // namespace
 

@@ -19,9 +19,6 @@ constexpr std::uint32_t kHalfVal = 13;
 constexpr std::uint32_t kUint32Val = 16;
 constexpr std::uint32_t kUint64Val = 17;
 
-// Real content that a size can depend on is short: scales, an epsilon. More is data.
-constexpr std::int64_t kMaxFoldedReals = 64;
-
 struct TypedField {
   DType dtype;
   std::uint32_t number;
