@@ -16,10 +16,10 @@ from latpred.datasets import families, load
 from latpred.datasets.rows import MEASURED_HERE
 from latpred.fusion import whole_graph
 from latpred.fusion.graph_arrays import Arrays
+from latpred.units import MEGABYTE
 
 JOURNALS = Path(__file__).resolve().parent / "dippm"
 LATENCY, MEMORY = whole_graph.TARGETS[:2]
-MEGABYTE = 1e6  # ours learns a factor of it, as the shipped predictor does
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def with_bases(graphs: Arrays, source: Source) -> Arrays:
     arrays = whole_graph.with_totals(graphs)
     places = [whole_graph.TARGETS.index(name) for name in source.targets]
     bound_s = whole_graph.base_s(arrays, *source.peaks)
+    # Ours learns a factor of a megabyte, as the shipped predictor does.
     bases = {LATENCY: bound_s, MEMORY: np.full(len(bound_s), MEGABYTE)}
     return arrays | {
         "targets": arrays["targets"][:, places],

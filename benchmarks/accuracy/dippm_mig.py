@@ -14,7 +14,6 @@ from latpred.datasets.graph_cache import GraphCache
 
 DEVICE = "A100-SXM4-40GB"  # JUWELS Booster's
 PROFILES_MIB = {"1g.5gb": 5000, "2g.10gb": 10000, "3g.20gb": 20000, "7g.40gb": 40000}  # its equation 2
-MEBIBYTE = 2.0**20
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,6 +25,7 @@ from latpred.datasets import mlperf, splitwise
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import energy as fit
 from latpred.fitting.errors import summarise
+from latpred.units import MILLIWATT
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARK = "benchmarks/accuracy/energy.py"
-MILLIWATT = 1e-3
 RUNTIME, PRECISION = "kernel", "fp16"  # serving stacks replay CUDA graphs
 SHORTEST_PEAK_S = 0.2  # two readings: boards refresh theirs about every 100 ms
 BENCH_FILE = Path("LLM-Inference-Bench") / "Plots" / "Fig_16_a_b" / "power_results.csv"

@@ -23,8 +23,8 @@ from latpred.fitting import analytic, linear, measurements, roofline, split
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import MIN_LEFT_OUT, Fitted
 from latpred.fitting.measurements import Samples
+from latpred.quantile import NORMAL_80
 
-NORMAL_80 = 1.2816
 FITS = {
     "analytic": analytic.fit,
     "linear": linear.fit,

@@ -16,6 +16,7 @@ from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
 from latpred.tables import Column, Table, number, number_column, percent_text, text_column
+from latpred.units import GIGA, MEBIBYTE
 
 if TYPE_CHECKING:
     from latpred._core import Device, Graph
@@ -27,7 +28,6 @@ MPS_SHARES = tuple(range(10, 101, 10))  # percent, as in the paper
 NEIGHBOUR_SHARES = (0, 25, 50, 75, 100)
 MPS, MIG, WHOLE, NEIGHBOUR = "mps", "mig", "whole", "neighbour"
 
-_GIGA, _MEBIBYTE = 1e9, 2.0**20
 _LANES = {"x86-64": 4, "x86-64-v2": 4, "x86-64-v3": 8, "x86-64-v4": 16}  # fp32 numbers of a vector register
 _FLOPS_PER_LANE = 4  # two units for a multiply and add each, as cores of these levels have
 
@@ -62,12 +62,12 @@ def columns(device: str, partition: str = "", *, neighbour: float = 0.0) -> np.n
         [
             number_of["compute_capability"],
             number_of["memory_bus_bits"],
-            number_of["memory_clock_hz"] / _GIGA,
+            number_of["memory_clock_hz"] / GIGA,
             number_of["cuda_cores"] * part.sm_share,
             part.sms,
-            number_of["clock_hz"] / _GIGA,
-            part.bandwidth_bytes_per_s(row) / _GIGA,
-            number_of["l2_bytes"] * part.l2_share / _MEBIBYTE,
+            number_of["clock_hz"] / GIGA,
+            part.bandwidth_bytes_per_s(row) / GIGA,
+            number_of["l2_bytes"] * part.l2_share / MEBIBYTE,
         ]
     )
 
@@ -86,13 +86,13 @@ def _host_columns(share: float) -> np.ndarray:
     return np.array(
         [
             float(facts.isa_level.rpartition("v")[2]) if "-v" in facts.isa_level else 1.0,
-            bandwidth * 8 / _GIGA,
+            bandwidth * 8 / GIGA,
             1.0,
             float(lanes),
             1.0,
-            known.fp32_flops_per_s / known.cores / (lanes * _FLOPS_PER_LANE) / _GIGA,
-            bandwidth / _GIGA,
-            cache / _MEBIBYTE,
+            known.fp32_flops_per_s / known.cores / (lanes * _FLOPS_PER_LANE) / GIGA,
+            bandwidth / GIGA,
+            cache / MEBIBYTE,
         ]
     )
 

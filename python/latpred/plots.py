@@ -12,8 +12,9 @@ from latpred.errors import InvalidArgumentError
 from latpred.host_device import measured_host
 from latpred.optional import need
 from latpred.prediction import Prediction
-from latpred.prediction_tables import MILLISECONDS_PER_S, NO_KERNELS
+from latpred.prediction_tables import NO_KERNELS
 from latpred.tables import number
+from latpred.units import MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

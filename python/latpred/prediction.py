@@ -12,17 +12,10 @@ from latpred.errors import LatpredError
 from latpred.graph import name as graph_name
 from latpred.host_device import NAME as HOST
 from latpred.host_device import host_device
-from latpred.prediction_tables import (
-    MEGABYTE,
-    MILLISECONDS_PER_S,
-    Kernel,
-    PartitionChoice,
-    PredictionTable,
-    kernel_table,
-    partition_table,
-)
+from latpred.prediction_tables import Kernel, PartitionChoice, PredictionTable, kernel_table, partition_table
 from latpred.request import make_request
 from latpred.tables import Table, html_table, number
+from latpred.units import MEBIBYTE, MEGABYTE, MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     import pandas
@@ -30,8 +23,6 @@ if TYPE_CHECKING:
     from latpred._core import Answer, Device, Graph, PredictRequest, Session
     from latpred.calibration import Calibration
     from latpred.fusion.optimized import OptimizedGraph
-
-MEBIBYTE = 2.0**20
 
 
 Pair = tuple[float, float]

@@ -8,13 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from latpred.tables import Column, Table, number, number_column, percent_text, scaled, text_column, yes_or_no
+from latpred.units import MEGABYTE, MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     from latpred._core import KernelRow, PartitionRow
     from latpred.prediction import Prediction
 
-MEGABYTE = 1e6
-MILLISECONDS_PER_S = 1e3
 # Kinds of rows of the kernels table that are waits, not kernels.
 NO_KERNELS = ("host_wait", "input_copy")
 

@@ -6,15 +6,13 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from latpred.tables import UNKNOWN, Column, Table, html_table, number
+from latpred.units import MEGABYTE, MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     import pandas
 
     from latpred._core import Measurement, Sample, Statistics
     from latpred.workloads import KernelTime, KernelTimes, MemoryUse
-
-_MILLISECONDS_PER_S = 1e3
-_MEGABYTE = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Profile:
 
     @property
     def latency_ms(self) -> float:
-        return self.latency_s * _MILLISECONDS_PER_S
+        return self.latency_s * MILLISECONDS_PER_S
 
     @property
     def label(self) -> str:
@@ -114,8 +112,8 @@ class Profile:
         """One line: "resnet50 on cpu, eager fp32, batch 1: 21.3 ms (21.1 - 21.9), first run 35.2 ms"."""
         setting = " ".join(word for word in (self.runtime, self.precision) if word)
         words = [f"{self.name} on {self.device}", setting, f"batch {self.batch}" if self.batch else ""]
-        low, high = (number(value * _MILLISECONDS_PER_S) for value in (self.statistics.p05, self.statistics.p95))
-        first = number(self.first_run.wall_s * _MILLISECONDS_PER_S)
+        low, high = (number(value * MILLISECONDS_PER_S) for value in (self.statistics.p05, self.statistics.p95))
+        first = number(self.first_run.wall_s * MILLISECONDS_PER_S)
         where = ", ".join(word for word in words if word)
         return f"{where}: {number(self.latency_ms)} ms ({low} - {high}), first run {first} ms"
 
@@ -140,9 +138,9 @@ class Profile:
             ("versions", ", ".join(f"{name} {version}" for name, version in self.versions.items())),
         ]
         if self.memory is not None:
-            pairs.append(("memory", f"{number(float(self.memory) / _MEGABYTE)} MB at most during calls"))
+            pairs.append(("memory", f"{number(float(self.memory) / MEGABYTE)} MB at most during calls"))
         if self.kernels is not None:
-            total = number(self.kernels.total_s * _MILLISECONDS_PER_S)
+            total = number(self.kernels.total_s * MILLISECONDS_PER_S)
             pairs.append(("kernels", f"{len(self.kernels.rows)}, together {total} ms by {self.kernels.clock}"))
         return [*pairs, *(("note", note) for note in self.notes)]
 

@@ -69,6 +69,12 @@ class Entry:
     recorded_at: float = 0.0  # seconds since 1970; 0: now
     latpred: str = _core.__version__
 
+    @property
+    def where(self) -> str:
+        """What it ran on or was predicted for: "A100-SXM4-40GB eager fp16"."""
+        threads = "" if self.threads is None else f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return " ".join(filter(None, (self.device, self.partition, self.runtime, self.precision, threads)))
+
 
 _NAMES = tuple(field.name for field in dataclasses.fields(Entry))
 _TYPES = {"str": "TEXT", "int": "INTEGER", "float": "REAL"}
@@ -243,11 +249,6 @@ def _time_text(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def _where(entry: Entry) -> str:
-    threads = "" if entry.threads is None else f"{entry.threads} thread{'s' if entry.threads > 1 else ''}"
-    return " ".join(filter(None, (entry.device, entry.partition, entry.runtime, entry.precision, threads)))
-
-
 def _value_text(entry: Entry) -> str:
     factor, unit = _UNITS.get(entry.quantity, (1.0, entry.quantity))
     return f"{number(entry.value * factor)} {unit}"
@@ -260,7 +261,7 @@ _SHOWN: list[Column[Any]] = [
     text_column("kind"),
     text_column("name", "network"),
     number_column("batch", text=str),
-    Column("where", _where, "where", is_left=True),
+    text_column("where"),
     Column("value_text", _value_text, "value"),
     text_column("how"),
     *(

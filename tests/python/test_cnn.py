@@ -3,15 +3,9 @@
 import itertools
 
 import pytest
-from latpred import GraphBuilder
-from latpred.datasets import cnn, recipe
+from latpred.datasets import cnn
 from latpred.errors import InvalidArgumentError
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
+from recipe_graphs import built
 
 
 def test_a_recipe_says_channels_and_size():
@@ -30,7 +24,7 @@ def test_other_texts_are_refused(text):
 
 
 def test_the_graph_has_the_work_that_the_sizes_say():
-    graph = graph_of("cnn:3-8-16-4?size=10", batch=2)
+    graph = built("cnn:3-8-16-4?size=10", batch=2)
     assert [node.operator for node in graph.nodes] == ["conv", "relu", "conv", "relu", "conv"]
     assert graph.macs == 2 * 100 * 9 * (3 * 8 + 8 * 16 + 16 * 4)
     assert graph.num_parameters == 9 * (3 * 8 + 8 * 16 + 16 * 4) + 8 + 16 + 4

@@ -1,15 +1,9 @@
 """Language models from their published sizes, and the table of their time and power."""
 
 import pytest
-from latpred import GraphBuilder
-from latpred.datasets import recipe, splitwise, unified
+from latpred.datasets import splitwise, unified
 from latpred.errors import InvalidArgumentError
-
-
-def graph_of(text, batch=1):
-    net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
-    return net.build(batch)
+from recipe_graphs import built
 
 
 @pytest.mark.parametrize(
@@ -25,20 +19,20 @@ def graph_of(text, batch=1):
     ],
 )
 def test_networks_have_the_published_parameters(name, parameters):
-    graph = graph_of(f"llm:{name}?seq=16")
+    graph = built(f"llm:{name}?seq=16")
     assert graph.num_parameters == parameters
-    assert graph_of(f"llm:{name}?seq=16", 8).macs == 8 * graph.macs
+    assert built(f"llm:{name}?seq=16", 8).macs == 8 * graph.macs
 
 
 def test_a_token_reads_what_is_past():
-    short, long = (graph_of(f"llm:llama2-7b?seq=1&past={past}") for past in (100, 1100))
+    short, long = (built(f"llm:llama2-7b?seq=1&past={past}") for past in (100, 1100))
     layers, width = 32, 4096
     assert long.macs - short.macs == layers * 2 * 1000 * width  # scores, and the sum of the values
-    assert graph_of("llm:llama2-7b?seq=1").macs < short.macs
+    assert built("llm:llama2-7b?seq=1").macs < short.macs
 
 
 def test_workers_share_the_products_and_not_the_norms():
-    whole, shared = (graph_of(f"llm:llama2-70b?seq=8&workers={workers}") for workers in (1, 4))
+    whole, shared = (built(f"llm:llama2-70b?seq=8&workers={workers}") for workers in (1, 4))
     assert whole.macs == 4 * shared.macs
     norms = (2 * 80 + 1) * 8192
     assert whole.num_parameters - norms == 4 * (shared.num_parameters - norms)
@@ -46,7 +40,7 @@ def test_workers_share_the_products_and_not_the_norms():
 
 def test_unknown_language_models_are_refused():
     with pytest.raises(InvalidArgumentError, match="unknown language model; valid: llama2-7b"):
-        graph_of("llm:llama?seq=8")
+        built("llm:llama?seq=8")
 
 
 HEADING = [

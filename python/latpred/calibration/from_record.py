@@ -114,18 +114,13 @@ def _nothing(
     asked = ", ".join(
         [device, *([partition] if partition else []), runtime or _DEFAULT_RUNTIME, precision or "any precision"]
     )
-    found = sorted({_place(entry) for entry in measured})
+    found = sorted({entry.where for entry in measured})
     more = f", and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     has = f"it has timings on {'; '.join(found[:_LISTED])}{more}" if found else "it holds no timing at all"
     return (
         f"the record has no timing on {asked} (a processor with all its threads, or partition='1cores'): {has}; "
         "latpred.profile() adds some"
     )
-
-
-def _place(entry: Entry) -> str:
-    threads = "" if entry.threads is None else f"{entry.threads} thread{'s' if entry.threads > 1 else ''}"
-    return " ".join(filter(None, (entry.device, entry.partition, entry.runtime, entry.precision, threads)))
 
 
 # Their networks.

@@ -19,13 +19,13 @@ from latpred.campaign import runnable, spec
 from latpred.campaign.health import PROBE_EVERY_S, Prober
 from latpred.campaign.spec import Item
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError, ProfilerError
+from latpred.units import NANOSECONDS_PER_S
 from latpred.workloads import child
 
 MEASURE, PROBE, DESCRIBE = "measure", "probe", "describe"  # what a worker is asked
 READY, REFUSED, RESULT, PROBED, DESCRIBED = "ready", "refused", "result", "probed", "described"  # what it answers
 CPU = "cpu"
 _HOST_SPEED_BUDGET_S = 1.5
-_NS = 1e9
 _KERNEL_RUNS = 30
 _KERNEL_PROTOCOL = f"median of each kernel in {_KERNEL_RUNS} runs"
 
@@ -238,7 +238,12 @@ def _latency(workload: Any, protocol: Any, name: str) -> list[dict[str, Any]]:
 
 def _sample(sample: Any) -> list[int]:
     """Wall clock and thread CPU time in nanoseconds, context switches, waits."""
-    return [round(sample.wall_s * _NS), round(sample.cpu_s * _NS), sample.context_switches, sample.waits]
+    return [
+        round(sample.wall_s * NANOSECONDS_PER_S),
+        round(sample.cpu_s * NANOSECONDS_PER_S),
+        sample.context_switches,
+        sample.waits,
+    ]
 
 
 def _memory(workload: Any, protocol: Any, name: str) -> list[dict[str, Any]]:

@@ -21,9 +21,9 @@ from latpred.host_device import NAME as HOST
 from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
 from latpred.inputs import Inputs
 from latpred.request import make_request
+from latpred.units import MEGABYTE
 
 _MS = 1e3
-_MEGABYTE = 1e6
 _CORE_RUNTIME = "openvino"  # whose kernels the model of a core was fitted on
 _CORE_PRECISIONS = ("default", "fp32")  # the same arithmetic there, which it was fitted on
 CORES, TIME_SLICING, MPS, MIG = "cores", "time_slicing", "mps", "mig"
@@ -293,7 +293,7 @@ def _answer(
         latency_ms=latency_ms,
         latency_ms_interval=(latency_ms * math.exp(-both), latency_ms * math.exp(both)),
         slo_ms=slo_ms,
-        memory_mb=None if own.memory_bytes is None else own.memory_bytes / _MEGABYTE,
+        memory_mb=None if own.memory_bytes is None else own.memory_bytes / MEGABYTE,
         memory_fits=memory_fits,
         provenance={"alone": own.provenance, "slow_down": how},
         coverage=(*own.coverage, *notes),

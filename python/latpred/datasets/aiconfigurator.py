@@ -10,11 +10,11 @@ from pathlib import Path
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "aiconfigurator 095f58a5"
 LICENCE = "Apache-2.0"
 PROTOCOL = "kernels replayed from a CUDA graph, mean: no host"
-MILLISECOND = 1e-3
 
 DEVICES = {
     "NVIDIA A100-SXM4-80GB": "A100-SXM4-80GB",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from latpred.datasets import mlperf
 from latpred.optional import need
+from latpred.units import NANOSECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,6 @@ MIG_NEIGHBOURS = "mig_neighbours"  # a network on its slice while the other slic
 SLICE = "slice"  # a job alone on a MIG slice
 FORWARD = "forward"  # one forward pass, kernel by kernel
 
-_NS = 1e-9
 _PERCENT = 100.0
 
 
@@ -140,7 +140,7 @@ def read_orion(folder: Path) -> Iterator[SharedRow]:
         weights = kernels.Duration / kernels.Duration.sum()
         yield SharedRow(
             FORWARD, _ORION_DEVICE, "", False, found["network"], int(found["batch"]), ORION_SOURCE, ORION_LICENCE,
-            float(kernels.Duration.sum()) * _NS,
+            float(kernels.Duration.sum()) * NANOSECOND,
             sm_share=float((weights * (kernels.SM_usage / _ORION_SMS).clip(upper=1)).sum()),
             memory_share=float(weights[kernels.Profile == _MEMORY_CLASS].sum()),
         )  # fmt: skip

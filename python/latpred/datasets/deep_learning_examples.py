@@ -11,9 +11,9 @@ from typing import Any
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "DeepLearningExamples 729963dd"
-MILLISECOND = 1e-3
 LICENCES = {"ConvNets": "BSD-3-Clause", "BERT": "Apache-2.0"}
 PROTOCOLS = {
     "ConvNets": "batch / throughput of the examples' own loop, what feeds it may be inside; 'Latency Avg' is not used: "

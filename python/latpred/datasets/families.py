@@ -22,6 +22,7 @@ import numpy as np
 
 from latpred import _core
 from latpred.datasets import timm, timm_networks
+from latpred.datasets.assemble import ROWS_FILE
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import REPARAM
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from latpred._core import Graph
 
-ROWS_FILE = "rows.parquet"
 GRAPHS_FILE = "graphs.xz"
 MODELLED_FILE = "families_modelled.parquet"
 MEASURED_FILE = "families_measured.parquet"  # by this project: families_measured.py

@@ -16,6 +16,7 @@ from typing import Any
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "FasterTransformer df4a7534"
 LICENCE = "Apache-2.0"
@@ -23,7 +24,6 @@ TRACED = "mean of 100 calls after 100 of a module traced by torch.jit, which the
 CALLED = "mean of 100 calls after 10"
 FUSED = "mean of 100 calls of FasterTransformer's kernels"
 SLICED = f"{FUSED}; all seven slices busy with the same"
-MILLISECOND = 1e-3
 FUSED_VERSION = "fastertransformer 5"
 
 # The guides name clocks and hosts: the text's A100 is a DGX's with 1593 MHz of memory clock, its V100 that of a DGX-1;

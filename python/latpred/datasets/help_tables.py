@@ -7,11 +7,11 @@ from pathlib import Path
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "HELP 45f70eb9"
 LICENCE = "MIT"
 PROTOCOL = "PyTorch, mean of repeated calls; the table states no more"
-MILLISECOND = 1e-3
 SMALLEST_MS = 0.1  # what lies below are slips of units
 
 # The columns' names of the devices that the device table has; two spellings stand for one card.

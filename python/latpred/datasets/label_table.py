@@ -14,6 +14,7 @@ import numpy.typing as npt
 from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
+from latpred.units import NANOSECOND
 from latpred.writing import replacing
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ ALONE = "1 thread"  # the state of a device that nothing else uses
 FEATURES = ("input_elements", "output_elements", "parameter_elements", "flops")  # columns of NetworkLabels.features
 _WEIGHTS = ("parameter", "statistic")
 _DATA = ("activation", "input")
-_NS = 1e-9
 _ZSTD_LEVEL = 19
 _NOISE_DIGITS = 3  # of a share; more are noise themselves, and half of the file
 
@@ -126,7 +126,9 @@ def row_of(labels: Labels, *, recipe: str, family: str, precision: str, device_f
         "kernel_precision": [kernel.precision for kernel in labels.kernels],
         "kernel_group": [kernel.group for kernel in labels.kernels],
         "kernel_charged_to": [kernel.charged_to for kernel in labels.kernels],
-        "kernel_ns": [None if kernel.latency_s is None else round(kernel.latency_s / _NS) for kernel in labels.kernels],
+        "kernel_ns": [
+            None if kernel.latency_s is None else round(kernel.latency_s / NANOSECOND) for kernel in labels.kernels
+        ],
         "kernel_noise": [
             None if kernel.noise is None else round(kernel.noise, _NOISE_DIGITS) for kernel in labels.kernels
         ],
@@ -183,7 +185,7 @@ def read(path: Path) -> list[NetworkLabels]:
 def _network(row: dict[str, Any], ids: dict[str, int]) -> NetworkLabels:
     edges = np.array([row["source"], row["target"]], np.int64).reshape(2, -1)
     group = np.array(row["group"], np.int64)
-    times = [np.nan if time is None else time * _NS for time in row["kernel_ns"]]
+    times = [np.nan if time is None else time * NANOSECOND for time in row["kernel_ns"]]
     noise = [np.nan if value is None else value for value in row["kernel_noise"]]
     return NetworkLabels(
         **{name: row[name] for name in _TEXTS if name != "licence"},

@@ -12,6 +12,7 @@ from typing import Any
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import GIGABYTE
 
 SOURCE = "lambda-diffusers 8571d8d4"
 LICENCE = "MIT"
@@ -21,7 +22,6 @@ LATENCY_PROTOCOL = (
 MEMORY_PROTOCOL = "torch.cuda.memory_reserved() behind the first call of the pipeline: without the context"
 VERSION = "torch 1.13 cuda 11.8 diffusers 0.11.0"
 FILES = ("benchmark.csv", "benchmark_no_xformers.csv", "benchmark_H100_MIG.csv")
-GIGABYTE = 1e9
 
 DEVICES = {
     "NVIDIA A10": "A10",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,6 @@ PROTOCOL = "PyTorch, median of single calls, each waited for: launch and wait ar
 FOLDER = Path("LLMCompass") / "figure5"
 DEVICE = "A100-SXM4-80GB"  # their description of the device says 80 GB; products reach 293 TFLOP/s
 DTYPE = "float16"
-MILLISECOND = 1e-3
 GIGA = 1e9
 # A call that takes less than this many times the shortest of its table is one of launch and wait, not of the kernel.
 ABOVE_FLOOR = 2.0

@@ -13,13 +13,13 @@ from typing import Any
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLIWATT
 
 SOURCE = "LLM-Inference-Bench 4211f5d4"
 LICENCE = "BSD-3-Clause"
 FOLDER = Path("LLM-Inference-Bench") / "Plots"
 PROMPT_PROTOCOL = "request for one word: time to first token"
 POWER_PROTOCOL = "mean power over a request with as many words out as in, nearly all single tokens"
-MILLIWATT = 1e-3
 
 # Argonne's A100 have 40 GB and sit on SXM boards; H100 reach what no PCIe board does.
 DEVICES = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 SOURCE = "NeuSight 6945927d"
 LICENCE = "MIT"
 PROTOCOL = "PyTorch, one operator called in a loop, host dispatch inside"
-MILLISECOND = 1e-3
 
 DEVICES = {
     "NVIDIA A100-PCIE-40GB": "A100-PCIe-40GB",

@@ -12,6 +12,7 @@ from typing import Any
 from latpred.datasets import timm
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "PaddleClas d178931f"
 LICENCE = "Apache-2.0"
@@ -30,7 +31,6 @@ COPIED = ("MobileNetV1", "MobileNetV2", "MobileNetV3", "PPLCNet", "ShuffleNetV2"
 # likely cause: the converter to TensorRT did not know their activations, so that the network was cut there and Paddle
 # ran what is between (its pull request 23672 of April 2020 adds V3's, which takes V3 from 2.5 to 1.2 ms on a V100).
 NOT_ONE_ENGINE = ("EfficientNet", "MobileNetV2", "MobileNetV3")
-MILLISECOND = 1e-3
 IMAGE_SIZE = "224"  # where neither the row nor the name of the network says another
 
 # Paddle's networks that are timm's. Checked against read_stated: parameters agree to the digits stated or 0.15 %, once

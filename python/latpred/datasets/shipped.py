@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from latpred.datasets import assemble, rows
+from latpred.datasets.assemble import CHECKS_FILE, DROPPED_FILE, ROWS_FILE
 from latpred.datasets.graph_cache import GraphCache, write_archive
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import is_recorded
@@ -25,9 +26,6 @@ from latpred.fitting.split import TEST, block_of, left_out_blocks, part_of_famil
 if TYPE_CHECKING:
     import pandas as pd
 
-ROWS_FILE = "rows.parquet"
-CHECKS_FILE = "checks.parquet"
-DROPPED_FILE = "dropped.csv"
 ARCHIVE_FILE = "graphs.xz"
 QUICK_FILE = "quick.json"
 
@@ -106,9 +104,9 @@ def write(source: Path, out: Path) -> Iterator[str]:
     """Writes the files into `out` from what assemble wrote into `source`; yields each network packed."""
     import pandas as pd
 
-    table = sample(pd.read_parquet(source / assemble.ROWS_FILE))
-    checks = pd.read_parquet(source / assemble.CHECKS_FILE)
-    dropped = pd.read_csv(source / assemble.DROPPED_FILE, keep_default_na=False)
+    table = sample(pd.read_parquet(source / ROWS_FILE))
+    checks = pd.read_parquet(source / CHECKS_FILE)
+    dropped = pd.read_csv(source / DROPPED_FILE, keep_default_na=False)
     out.mkdir(parents=True, exist_ok=True)
     for name, part in ((ROWS_FILE, table), (CHECKS_FILE, checks)):
         part.to_parquet(out / name, compression="zstd", compression_level=ZSTD_LEVEL, index=False)

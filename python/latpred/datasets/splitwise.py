@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,6 @@ LICENCE = "MIT"
 LATENCY_PROTOCOL = "median of repeated requests, tensor-parallel: what the workers tell each other is inside"
 PEAK_PROTOCOL = "highest power of one worker during a request, reached in the prompt; stated as a share of the limit"
 MEAN_PROTOCOL = "mean power of one worker over a request, nearly all single tokens; stated as a share of the limit"
-MILLISECOND = 1e-3
 
 # With the power limit of the data sheet. The third kind, capped H100, has a limit that the device table lacks.
 DEVICES = {"a100-80gb": ("A100-SXM4-80GB", 400.0), "h100-80gb": ("H100-SXM5-80GB", 700.0)}

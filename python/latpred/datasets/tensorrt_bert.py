@@ -10,11 +10,11 @@ from pathlib import Path
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "TensorRT a892d222"
 LICENCE = "Apache-2.0"
 PROTOCOL = "mean of the demo's own benchmark, engine built for the batch, without copies"
-MILLISECOND = 1e-3
 TABLE = "demo_bert_tables.jsonl.gz"
 
 DEVICES = {

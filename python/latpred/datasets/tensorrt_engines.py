@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "TensorRT a892d222"
 LICENCE = "Apache-2.0"
 PROTOCOL = "median of trtexec's GPU compute time in 3 s, replayed from a CUDA graph, without copies"
 FOLDER = "TensorRT/trex"
-MILLISECOND = 1e-3
 MEDIAN = 3  # place in trtexec's summaries: smallest, largest, mean, median, percentiles
 
 DEVICES = {"NVIDIA A100 80GB PCIe": "A100-PCIe-80GB", "NVIDIA TITAN RTX": "TITAN RTX"}

@@ -8,11 +8,11 @@ from typing import Any
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.rows import Row
+from latpred.units import MILLISECOND
 
 SOURCE = "vidur 7d475133"
 LICENCE = "MIT"
 PROTOCOL = "median of a CUDA profile of one layer's operators in PyTorch, without the host"
-MILLISECOND = 1e-3
 DTYPE = "float16"
 
 DEVICES = {"a100": "A100-SXM4-80GB", "a40": "A40", "h100": "H100-SXM5-80GB"}

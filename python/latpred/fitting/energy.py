@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred.units import MILLIWATT
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,7 +39,6 @@ CACHE_BYTES = {"bfloat16": 2, "fp8": 1}
 STEADY_SAMPLES = 5
 STEADY_S = 50e-6
 MOST_SAMPLES = 64
-MILLIWATT = 1e-3
 
 LAUNCH_S = 2e-6  # launch and drain, in which the SMs draw little: floor of an empty kernel, 1.5-3 us
 FOLDS = 5

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from latpred.tables import Column, Table, html_table, number
+from latpred.units import MICROSECONDS_PER_S
 
 if TYPE_CHECKING:
     import pandas
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from latpred.fusion.optimized import OptimizedGraph, OptimizedKernel
 
 SAME, OTHERWISE, LEFT_ONLY, RIGHT_ONLY = "same nodes", "fused otherwise", "only left", "only right"
-_US_PER_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Change:
 
 
 def _us(value: float | None) -> float | None:
-    return None if value is None else value * _US_PER_S
+    return None if value is None else value * MICROSECONDS_PER_S
 
 
 _COLUMNS: list[Column[Change]] = [

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from latpred.tables import number, scaled
+from latpred.units import MICROSECONDS_PER_S
 
 if TYPE_CHECKING:
     from latpred.fusion.optimized import OptimizedGraph, OptimizedKernel
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 _COLORS = ("#fff7ec", "#fee8c8", "#fdd49e", "#fdbb84", "#fc8d59", "#ef6548", "#d7301f", "#990000")
 _FIRST_DARK = 5
 _UNTIMED = "#eeeeee"
-_US_PER_S = 1e6
 _BOX_WIDTH, _BOX_HEIGHT = 210, 44
 _GAP_X, _GAP_Y, _MARGIN = 24, 26, 16
 _HEADER = 28
@@ -45,7 +45,7 @@ def _longest_s(graph: OptimizedGraph) -> float:
 
 
 def _time_text(kernel: OptimizedKernel) -> str:
-    time = "not timed" if kernel.latency_s is None else f"{number(kernel.latency_s * _US_PER_S)} us"
+    time = "not timed" if kernel.latency_s is None else f"{number(kernel.latency_s * MICROSECONDS_PER_S)} us"
     return f"{time}, {kernel.bound}-bound" if kernel.bound else time
 
 
@@ -178,7 +178,7 @@ def chrome_trace(graph: OptimizedGraph) -> dict[str, Any]:
     ]
     start_us = 0.0
     for place, kernel in enumerate(graph.kernels):
-        duration_us = (kernel.latency_s or 0.0) * _US_PER_S
+        duration_us = (kernel.latency_s or 0.0) * MICROSECONDS_PER_S
         events.append(
             {
                 "name": kernel.title,

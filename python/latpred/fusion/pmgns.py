@@ -19,9 +19,9 @@ from latpred import _core
 from latpred.errors import InvalidArgumentError
 from latpred.fusion import network, whole_graph
 from latpred.fusion.graph_arrays import Arrays
-from latpred.prediction import MEBIBYTE, Pair, Prediction
-from latpred.prediction_tables import MEGABYTE, MILLISECONDS_PER_S
+from latpred.prediction import Pair, Prediction
 from latpred.request import make_request
+from latpred.units import MEBIBYTE, MEGABYTE, MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     from latpred._core import Graph, Session

@@ -11,13 +11,13 @@ from latpred.api import load
 from latpred.errors import InvalidArgumentError
 from latpred.labels.labelled import Labels, from_kernel_times
 from latpred.labels.tensorrt import Engine, read_engine
+from latpred.units import NANOSECOND
 from latpred.workloads import onnx_files
 from latpred.workloads.fused_groups import close_groups
 from latpred.workloads.kernel_times import kernel_times
 from latpred.workloads.workload import Setting
 
 RUNTIME = "tensorrt"
-_NS = 1e-9
 
 
 def label_engine(
@@ -56,7 +56,7 @@ def labels_of(
             "implementation": layer.kernel,
             "precision": "",
             "order": order,
-            "times_ns": [(layer.latency_s or 0.0) / _NS or 1.0],
+            "times_ns": [(layer.latency_s or 0.0) / NANOSECOND or 1.0],
         }
         for order, layer in enumerate(engine.layers)
     ]

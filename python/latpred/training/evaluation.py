@@ -10,10 +10,10 @@ import numpy as np
 from latpred.datasets.measured_nets import MeasuredNets
 from latpred.datasets.nets import words_of
 from latpred.errors import InvalidArgumentError
-from latpred.prediction_tables import MILLISECONDS_PER_S
 from latpred.tables import Column, Table, number, number_column, text_column
 from latpred.training.net_errors import NetErrors, by_band, noise_floor
 from latpred.training.trained import Trained
+from latpred.units import MILLISECONDS_PER_S
 
 
 def _percent(name: str, heading: str) -> Column[Any]:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from latpred import _core
+from latpred.units import NANOSECOND
 from latpred.workloads.onnx_files import FileNode, PreparedFile
 from latpred.workloads.workload import KernelTime, KernelTimes, NodeOfKernel
-
-_NS = 1e-9
 
 
 def kernel_times(report: Mapping[str, Any], file: PreparedFile, groups: Mapping[str, tuple[int, bool]]) -> KernelTimes:
@@ -40,7 +39,7 @@ def _node(node: FileNode, is_direct: bool) -> NodeOfKernel:
 
 
 def _row(kernel: Mapping[str, Any], nodes: list[NodeOfKernel]) -> KernelTime:
-    samples_s = [time_ns * _NS for time_ns in kernel["times_ns"]]
+    samples_s = [time_ns * NANOSECOND for time_ns in kernel["times_ns"]]
     found = _core.statistics(samples_s)
     return KernelTime(
         name=kernel["name"],
