@@ -1,7 +1,7 @@
 """Which networks to time, and how they are timed."""
 
+import itertools
 import math
-import time
 import types
 
 import latpred
@@ -174,14 +174,9 @@ def test_amp_is_autocast(fast):
         timing.measure_module(linear, (8,), 4, timing.Clock("cpu", lambda: None), "fp16")
 
 
-def _slow_seconds():
-    """So that a layer's microseconds are as long as a network's call."""
-    return 1e5 * time.perf_counter()
-
-
 @pytest.fixture
 def gpu(monkeypatch, fast):
-    """A machine with a T4 whose every network is one small layer."""
+    """A machine with a T4 whose every network is one small layer, by a clock on which its calls take 0.1 s."""
     torch = pytest.importorskip("torch")
 
     def create_model(name):
@@ -189,7 +184,8 @@ def gpu(monkeypatch, fast):
         return torch.nn.Flatten()
 
     monkeypatch.setitem(__import__("sys").modules, "timm", types.SimpleNamespace(create_model=create_model))
-    monkeypatch.setattr(timing, "cuda_clock", lambda: timing.Clock("cpu", lambda: None, _slow_seconds))
+    seconds = itertools.accumulate(itertools.cycle((0.100, 0.101, 0.102)))
+    monkeypatch.setattr(timing, "cuda_clock", lambda: timing.Clock("cpu", lambda: None, lambda: next(seconds)))
     monkeypatch.setattr(timing, "cuda_device_name", lambda: "Tesla T4")
 
 
@@ -203,6 +199,13 @@ def test_probes_are_run_and_calibrated(gpu, capsys, tmp_path):
     assert (calibration.name, calibration.device, calibration.num_rows) == ("t4", "T4", 3)
     assert calibration.fingerprint.startswith("Tesla T4, torch ")
     assert all(record.spread is not None for record in calibration.records)
+
+
+def test_calls_that_differ_by_more_than_they_take_are_no_timing(gpu, capsys, monkeypatch):
+    seconds = itertools.accumulate(itertools.cycle((0.001, 0.100, 0.001, 0.001)))
+    monkeypatch.setattr(timing, "cuda_clock", lambda: timing.Clock("cpu", lambda: None, lambda: next(seconds)))
+    assert main(["calibrate", "--probe", "2", "--run"]) != 0
+    assert "which is no timing; stop what else runs on this machine's GPU" in capsys.readouterr().err
 
 
 def test_a_gpu_that_the_table_does_not_know_needs_a_device(gpu, capsys, monkeypatch, tmp_path):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from latpred import _core
 from latpred.calibration.fit import CLASSES, FIRST_CLASS, HOST, NUM_PARAMETERS, SCALE, Expected, design_of
 from latpred.calibration.timing import Clock, measure_module
-from latpred.errors import InvalidArgumentError
+from latpred.errors import InvalidArgumentError, ProfilerError
 from latpred.optional import need
 from latpred.tables import Column, Table, number_column, text_column
 
@@ -153,6 +153,11 @@ def time_probe(probe: Probe, clock: Clock, precision: str) -> dict[str, Any]:
     timm = need("timm", "architectures", "timing the probes")
     name = probe.network.partition(":")[2].partition("@")[0]
     measured = measure_module(timm.create_model(name), _sizes(probe.network), probe.batch, clock, precision)
+    if not measured.spread < 1:
+        raise ProfilerError(
+            f"{probe.network} at batch {probe.batch}: {measured.calls} calls differed by {measured.spread:.0%} of "
+            "their median, which is no timing; stop what else runs on this machine's GPU, and try again"
+        )
     return {
         "path": probe.network,
         "batch": probe.batch,
