@@ -27,7 +27,7 @@ constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 constexpr int kCaptureUnsupported = 900;
 constexpr int kCaptureInvalidated = 901;
-constexpr int kInvalidConfiguration = 915;
+[[maybe_unused]] constexpr int kInvalidConfiguration = 915;
 
 struct SmResource {
   unsigned int sm_count, min_partition_size, alignment;
