@@ -28,7 +28,8 @@ function(latpred_layer name)
     # Only what is tested has to be built as it ships, and looked at for undefined behaviour: tests take half of the time
     # to compile so, and three fifths of it under sanitizers.
     if(LATPRED_SANITIZE)
-      target_compile_options(test_${name} PRIVATE -O0 -fno-sanitize=undefined,fuzzer-no-link)
+      target_compile_options(test_${name} PRIVATE -O0)
+      set_source_files_properties(${arg_TESTS} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
     else()
       target_compile_options(test_${name} PRIVATE -Og)
     endif()
