@@ -32,4 +32,5 @@ if(LATPRED_SANITIZE)
   target_compile_options(latpred_options INTERFACE -fsanitize=${LATPRED_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
   target_link_options(latpred_options INTERFACE -fsanitize=${LATPRED_SANITIZE})
+  target_compile_definitions(latpred_options INTERFACE LATPRED_SANITIZED)
 endif()
