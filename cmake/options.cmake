@@ -26,7 +26,7 @@ target_compile_options(latpred_options INTERFACE $<$<CONFIG:Release>:-ffunction-
 target_link_options(latpred_options INTERFACE $<$<CONFIG:Release>:-Wl,--gc-sections>)
 
 if(LATPRED_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  message(FATAL_ERROR "LATPRED_FUZZ needs clang, found ${CMAKE_CXX_COMPILER_ID}: cmake --preset fuzz")
+  message(FATAL_ERROR "LATPRED_FUZZ needs clang, found ${CMAKE_CXX_COMPILER_ID}: cmake --preset asan")
 endif()
 if(LATPRED_SANITIZE)
   target_compile_options(latpred_options INTERFACE -fsanitize=${LATPRED_SANITIZE} -fno-omit-frame-pointer

@@ -314,6 +314,11 @@ TEST(Kernels, FiltersOfPyTorchWithTheChannelsInnermostMakeItsImagesSo) {
   graph = with_channels_last(std::move(graph));
   EXPECT_TRUE(fuse(graph, "eager", "fp32").rows[0].channels_last);
   EXPECT_FALSE(fuse(graph, "tensorrt", "fp32").rows[0].channels_last);  // lays images out itself
+  // Of another framework's file.
+  Graph plain = residual_block();
+  EXPECT_FALSE(fuse(plain, "eager", "fp32").rows[0].channels_last);
+  plain.program = std::make_shared<const Program>();
+  EXPECT_TRUE(fuse(with_channels_last(std::move(plain)), "eager", "fp32").rows[0].channels_last);
 }
 
 // [batch, tokens, channels] transposed and cut into rows, as CoaT hands its tokens to an interpolation.
