@@ -33,6 +33,10 @@ function(latpred_layer name)
     else()
       target_compile_options(test_${name} PRIVATE -Og)
     endif()
+    # Each test names its helpers for itself; only torch's headers cost more than that.
+    if(NOT arg_HEADERS)
+      set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
+    endif()
     latpred_compile_once(test_${name} <gtest/gtest.h>)
     # While building, not while testing: pip's temporary CMake, which would be asked then, is gone by then.
     gtest_discover_tests(test_${name} DISCOVERY_MODE POST_BUILD DISCOVERY_TIMEOUT 60)

@@ -20,6 +20,10 @@ target_compile_options(latpred_options INTERFACE -Wall -Wextra -Wpedantic -Wno-m
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(latpred_options INTERFACE -Wno-restrict)
 endif()
+# Of sources that are compiled together gcc takes all for headers, where a type that no other file sees would be wrong.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(latpred_options INTERFACE -Wno-subobject-linkage)
+endif()
 target_link_libraries(latpred_options INTERFACE Threads::Threads)
 # What nothing calls stays out of the modules.
 target_compile_options(latpred_options INTERFACE $<$<CONFIG:Release>:-ffunction-sections -fdata-sections>)

@@ -74,7 +74,7 @@ class HeldGraphs {
 };
 
 template <typename Network>
-py::dict predict(const Network& network, const py::dict& graphs) {
+py::dict predict_graphs(const Network& network, const py::dict& graphs) {
   const HeldGraphs held(graphs, network.sizes());
   const GraphAnswers answers = [&] {
     const py::gil_scoped_release release;
@@ -97,7 +97,7 @@ py::dict predict(const Network& network, const py::dict& graphs) {
 }
 
 template <typename Network>
-py::tuple attention(const Network& network, const py::dict& graphs) {
+py::tuple attention_of_graphs(const Network& network, const py::dict& graphs) {
   const HeldGraphs held(graphs, network.sizes());
   const GraphAttention found = [&] {
     const py::gil_scoped_release release;
@@ -111,13 +111,13 @@ py::tuple attention(const Network& network, const py::dict& graphs) {
   return py::make_tuple(py::array_t<std::int64_t>({std::size_t{2}, num_edges}, found.edges.data()), shares);
 }
 
-double fit_epoch(GraphTrainer& trainer, const py::dict& graphs) {
+double fit_epoch_of_graphs(GraphTrainer& trainer, const py::dict& graphs) {
   const HeldGraphs held(graphs, trainer.sizes());
   const py::gil_scoped_release release;
   return trainer.fit_epoch(held.table());
 }
 
-double loss(const GraphTrainer& trainer, const py::dict& graphs) {
+double loss_of_graphs(const GraphTrainer& trainer, const py::dict& graphs) {
   const HeldGraphs held(graphs, trainer.sizes());
   const py::gil_scoped_release release;
   return trainer.loss(held.table());
@@ -182,9 +182,9 @@ void bind_graph_config(py::module_& module) {
 template <typename Network>
 void bind_answers(py::class_<Network>& bound) {
   bound
-      .def("predict", &predict<Network>, py::arg("graphs"),
+      .def("predict", &predict_graphs<Network>, py::arg("graphs"),
            "Arrays by name: 'fusible' [E] probabilities, or 'targets' [G, T] and 'types' [G, K] probabilities.")
-      .def("attention", &attention<Network>, py::arg("graphs"),
+      .def("attention", &attention_of_graphs<Network>, py::arg("graphs"),
            "Edges [2, e], one from each node to itself included, and for each layer how much targets attend along "
            "them [e, heads]; no layers where the network has no attention.")
       .def_property_readonly("config", &Network::config, py::return_value_policy::copy)
@@ -211,8 +211,9 @@ void bind_graph_trainer(py::module_& module) {
   trainer
       .def(py::init<const GraphConfig&, const GraphSizes&, std::uint64_t>(), py::arg("config"), py::arg("sizes"),
            py::arg("seed"))
-      .def("fit_epoch", &fit_epoch, py::arg("graphs"), "One pass over all graphs; the mean loss of its batches.")
-      .def("loss", &loss, py::arg("graphs"), "The mean loss of batches, nothing dropped.")
+      .def("fit_epoch", &fit_epoch_of_graphs, py::arg("graphs"),
+           "One pass over all graphs; the mean loss of its batches.")
+      .def("loss", &loss_of_graphs, py::arg("graphs"), "The mean loss of batches, nothing dropped.")
       .def("find_learning_rate", &find_learning_rate, py::arg("graphs"), py::arg("lowest") = 1e-7,
            py::arg("highest") = 1.0, py::arg("steps") = 100,
            "Losses while the rate grows, and the rate where they fall fastest; the weights stay as they are.")

@@ -88,7 +88,7 @@ class HeldRows {
   KernelRows rows_;
 };
 
-py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, const py::object& epoch_done) {
+py::tuple fit_calls(const py::dict& arrays, const KernelResidualOptions& options, const py::object& epoch_done) {
   const HeldRows held(arrays);
   const EpochDone report = [&](std::int64_t epoch, double loss) {
     const py::gil_scoped_acquire acquire;
@@ -102,8 +102,8 @@ py::tuple fit(const py::dict& arrays, const KernelResidualOptions& options, cons
   return py::make_tuple(to_python(found.arrays), found.losses);
 }
 
-std::pair<py::array_t<double>, py::array_t<double>> predict(const std::vector<py::dict>& members,
-                                                            const py::dict& arrays) {
+std::pair<py::array_t<double>, py::array_t<double>> predict_calls(const std::vector<py::dict>& members,
+                                                                  const py::dict& arrays) {
   const HeldRows held(arrays);
   std::vector<NamedArrays> fitted;
   for (const py::dict& member : members) fitted.push_back(from_python(member));
@@ -139,10 +139,10 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("kind_sd", &Options::kind_sd)
       .def_readwrite("memory_sd", &Options::memory_sd)
       .def_readwrite("seed", &Options::seed);
-  module.def("fit_kernel_residual", &fit, py::arg("rows"), py::arg("options"), py::arg("epoch_done") = py::none(),
+  module.def("fit_kernel_residual", &fit_calls, py::arg("rows"), py::arg("options"), py::arg("epoch_done") = py::none(),
              "Fitted arrays by name and the loss of each epoch; equal for equal seeds.");
   module.def(
-      "predict_kernel_residual", &predict, py::arg("members"), py::arg("rows"),
+      "predict_kernel_residual", &predict_calls, py::arg("members"), py::arg("rows"),
       "By the mean of fitted members: float64 [N] seconds, and [N] those that the host takes, some of them while "
       "the device computes.");
 }

@@ -53,7 +53,7 @@ struct NetArrays {
 };
 
 template <typename Predictor>
-py::array_t<double> predict(const Predictor& predictor, const NetArrays& nets) {
+py::array_t<double> predict_nets(const Predictor& predictor, const NetArrays& nets) {
   const NetTable table = nets.table();
   const std::vector<double> seconds = [&] {
     const py::gil_scoped_release release;
@@ -62,7 +62,7 @@ py::array_t<double> predict(const Predictor& predictor, const NetArrays& nets) {
   return py::array_t<double>(static_cast<py::ssize_t>(seconds.size()), seconds.data());
 }
 
-double fit_epoch(DenseTrainer& trainer, const NetArrays& nets) {
+double fit_epoch_of_nets(DenseTrainer& trainer, const NetArrays& nets) {
   const NetTable table = nets.table();
   const py::gil_scoped_release release;
   return trainer.fit_epoch(table);
@@ -105,13 +105,13 @@ void bind_net_regressors(py::module_& module) {
              return DenseRegressor(config, from_python(arrays));
            }),
            py::arg("config"), py::arg("arrays"))
-      .def("predict", &predict<DenseRegressor>, py::arg("nets"), "float64 [G] seconds")
+      .def("predict", &predict_nets<DenseRegressor>, py::arg("nets"), "float64 [G] seconds")
       .def_property_readonly("num_parameters", &DenseRegressor::num_parameters);
   using Trainer = DenseTrainer;
   py::class_<Trainer>(module, "DenseTrainer", "Trains a dense network epoch by epoch, equal for equal seeds.")
       .def(py::init<const Config&, std::uint64_t>(), py::arg("config"), py::arg("seed"))
-      .def("fit_epoch", &fit_epoch, py::arg("nets"), "One pass over all nets; the mean loss.")
-      .def("predict", &predict<Trainer>, py::arg("nets"), "float64 [G] seconds")
+      .def("fit_epoch", &fit_epoch_of_nets, py::arg("nets"), "One pass over all nets; the mean loss.")
+      .def("predict", &predict_nets<Trainer>, py::arg("nets"), "float64 [G] seconds")
       .def("arrays", [](const Trainer& trainer) { return to_python(trainer.arrays()); })
       .def("state", [](const Trainer& trainer) { return to_python(trainer.state()); })
       .def(
@@ -125,7 +125,7 @@ void bind_net_regressors(py::module_& module) {
              return FlatLine(from_python(arrays), most_nodes);
            }),
            py::arg("arrays"), py::arg("most_nodes"))
-      .def("predict", &predict<FlatLine>, py::arg("nets"), "float64 [G] seconds")
+      .def("predict", &predict_nets<FlatLine>, py::arg("nets"), "float64 [G] seconds")
       .def("arrays", [](const FlatLine& line) { return to_python(line.arrays()); });
 }
 

@@ -26,8 +26,8 @@ py::array_t<double> to_array(const std::vector<double>& values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-py::array_t<double> fit(MlpRegressor& regressor, const Array& features, const Array& targets, std::int64_t epochs,
-                        std::int64_t batch_rows, double learning_rate, double huber_delta, std::uint64_t seed) {
+py::array_t<double> fit_rows(MlpRegressor& regressor, const Array& features, const Array& targets, std::int64_t epochs,
+                             std::int64_t batch_rows, double learning_rate, double huber_delta, std::uint64_t seed) {
   RowTable table = row_table(features);
   if (targets.ndim() != 1) {
     throw InvalidArgumentError(concat("targets must be an array [rows], got ", targets.ndim(), " axes"));
@@ -41,7 +41,7 @@ py::array_t<double> fit(MlpRegressor& regressor, const Array& features, const Ar
   return to_array(report.losses);
 }
 
-py::array_t<double> predict(const MlpRegressor& regressor, const Array& features) {
+py::array_t<double> predict_rows(const MlpRegressor& regressor, const Array& features) {
   const RowTable table = row_table(features);
   const std::vector<double> values = [&] {
     const py::gil_scoped_release release;
@@ -59,11 +59,12 @@ PYBIND11_MODULE(_predictors, module) {
   const FitOptions defaults;
   py::class_<MlpRegressor>(module, "MlpRegressor", "A multi-layer perceptron: rows of features to one number each.")
       .def(py::init<std::vector<std::int64_t>>(), py::arg("hidden"))
-      .def("fit", &fit, py::arg("features"), py::arg("targets"), py::kw_only(), py::arg("epochs") = defaults.epochs,
-           py::arg("batch_rows") = defaults.batch_rows, py::arg("learning_rate") = defaults.learning_rate,
-           py::arg("huber_delta") = defaults.huber_delta, py::arg("seed") = defaults.seed,
+      .def("fit", &fit_rows, py::arg("features"), py::arg("targets"), py::kw_only(),
+           py::arg("epochs") = defaults.epochs, py::arg("batch_rows") = defaults.batch_rows,
+           py::arg("learning_rate") = defaults.learning_rate, py::arg("huber_delta") = defaults.huber_delta,
+           py::arg("seed") = defaults.seed,
            "Trains from fresh weights, equal for equal seeds; the mean loss of each epoch.")
-      .def("predict", &predict, py::arg("features"))
+      .def("predict", &predict_rows, py::arg("features"))
       .def_property_readonly("hidden", &MlpRegressor::hidden)
       .def_property_readonly("num_parameters", &MlpRegressor::num_parameters);
   bind_graph_trainer(module);

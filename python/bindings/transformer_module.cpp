@@ -41,7 +41,7 @@ TokenTable table_of(const Numbers& attributes, const Integers& lengths, const Nu
 }
 
 template <typename Network>
-py::array_t<double> predict(const Network& network, const Numbers& attributes, const Integers& lengths) {
+py::array_t<double> predict_tokens(const Network& network, const Numbers& attributes, const Integers& lengths) {
   const TokenTable table = table_of(attributes, lengths);
   const std::vector<double> seconds = [&] {
     const py::gil_scoped_release release;
@@ -51,7 +51,7 @@ py::array_t<double> predict(const Network& network, const Numbers& attributes, c
 }
 
 template <typename Network>
-py::array_t<float> attention(const Network& network, const Numbers& attributes, const Integers& lengths) {
+py::array_t<float> attention_of_tokens(const Network& network, const Numbers& attributes, const Integers& lengths) {
   const TokenTable table = table_of(attributes, lengths);
   const std::vector<float> shares = [&] {
     const py::gil_scoped_release release;
@@ -62,15 +62,15 @@ py::array_t<float> attention(const Network& network, const Numbers& attributes, 
                             shares.data());
 }
 
-double fit_epoch(TransformerTrainer& trainer, const Numbers& attributes, const Integers& lengths,
-                 const Numbers& target_s) {
+double fit_epoch_of_tokens(TransformerTrainer& trainer, const Numbers& attributes, const Integers& lengths,
+                           const Numbers& target_s) {
   const TokenTable table = table_of(attributes, lengths, target_s);
   const py::gil_scoped_release release;
   return trainer.fit_epoch(table);
 }
 
-double loss(const TransformerTrainer& trainer, const Numbers& attributes, const Integers& lengths,
-            const Numbers& target_s) {
+double loss_of_tokens(const TransformerTrainer& trainer, const Numbers& attributes, const Integers& lengths,
+                      const Numbers& target_s) {
   const TokenTable table = table_of(attributes, lengths, target_s);
   const py::gil_scoped_release release;
   return trainer.loss(table);
@@ -108,9 +108,9 @@ void bind_transformer(py::module_& module) {
              return TransformerRegressor(config, from_python(arrays));
            }),
            py::arg("config"), py::arg("arrays"), "arrays: what a trainer's arrays() gave.")
-      .def("predict", &predict<TransformerRegressor>, py::arg("attributes"), py::arg("lengths"),
+      .def("predict", &predict_tokens<TransformerRegressor>, py::arg("attributes"), py::arg("lengths"),
            "float64 [G] seconds of attributes [G, N, 3] (operation, weight count, output width), lengths [G].")
-      .def("attention", &attention<TransformerRegressor>, py::arg("attributes"), py::arg("lengths"),
+      .def("attention", &attention_of_tokens<TransformerRegressor>, py::arg("attributes"), py::arg("lengths"),
            "float32 [G, blocks, heads, N, N]: how much each node attends to each other; 0 where either is padding.")
       .def_property_readonly("config", &TransformerRegressor::config, py::return_value_policy::copy)
       .def_property_readonly("num_parameters", &TransformerRegressor::num_parameters);
@@ -118,12 +118,12 @@ void bind_transformer(py::module_& module) {
   py::class_<Trainer>(module, "TransformerTrainer", "Trains a transformer epoch by epoch, equal for equal seeds.")
       .def(py::init<const TransformerConfig&, std::uint64_t, int>(), py::arg("config"), py::arg("seed"),
            py::arg("threads") = 1, "Any number of threads gives the same numbers.")
-      .def("fit_epoch", &fit_epoch, py::arg("attributes"), py::arg("lengths"), py::arg("target_s"),
+      .def("fit_epoch", &fit_epoch_of_tokens, py::arg("attributes"), py::arg("lengths"), py::arg("target_s"),
            "One pass over all graphs; the mean loss of the scaled target, dropout on.")
-      .def("loss", &loss, py::arg("attributes"), py::arg("lengths"), py::arg("target_s"),
+      .def("loss", &loss_of_tokens, py::arg("attributes"), py::arg("lengths"), py::arg("target_s"),
            "The mean loss without dropout, for early stopping.")
-      .def("predict", &predict<Trainer>, py::arg("attributes"), py::arg("lengths"), "float64 [G] seconds")
-      .def("attention", &attention<Trainer>, py::arg("attributes"), py::arg("lengths"),
+      .def("predict", &predict_tokens<Trainer>, py::arg("attributes"), py::arg("lengths"), "float64 [G] seconds")
+      .def("attention", &attention_of_tokens<Trainer>, py::arg("attributes"), py::arg("lengths"),
            "float32 [G, blocks, heads, N, N]")
       .def(
           "arrays", [](const Trainer& trainer) { return to_python(trainer.arrays()); },

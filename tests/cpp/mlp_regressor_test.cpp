@@ -47,12 +47,12 @@ double mean_relative_error(const std::vector<double>& predicted, const std::vect
   return sum / static_cast<double>(predicted.size());
 }
 
-FitOptions short_fit() { return {.epochs = 60, .batch_rows = 64, .learning_rate = 1e-2, .seed = 7}; }
+FitOptions sixty_epochs() { return {.epochs = 60, .batch_rows = 64, .learning_rate = 1e-2, .seed = 7}; }
 
 TEST(MlpRegressor, LearnsARooflineAndCarriesItToNewRows) {
   MlpRegressor regressor({32, 32});
   const Rows rows = roofline_rows(512, 1);
-  const FitReport report = regressor.fit(rows.table(), short_fit());
+  const FitReport report = regressor.fit(rows.table(), sixty_epochs());
   ASSERT_EQ(report.losses.size(), 60u);
   EXPECT_LT(report.losses.back(), report.losses.front() / 50);
   EXPECT_EQ(regressor.num_parameters(), 3 * 32 + 32 + 32 * 32 + 32 + 32 + 1);
@@ -64,7 +64,7 @@ TEST(MlpRegressor, LearnsARooflineAndCarriesItToNewRows) {
 TEST(MlpRegressor, WithoutHiddenLayersCannotLearnIt) {
   MlpRegressor linear({});
   const Rows rows = roofline_rows(512, 1);
-  const FitReport report = linear.fit(rows.table(), short_fit());
+  const FitReport report = linear.fit(rows.table(), sixty_epochs());
   EXPECT_GT(report.losses.back(), report.losses.front() / 50);
 }
 
@@ -72,7 +72,7 @@ TEST(MlpRegressor, SameSeedSameNumbersOtherSeedOthers) {
   const Rows rows = roofline_rows(128, 1);
   const auto predictions = [&](std::uint64_t seed) {
     MlpRegressor regressor({16});
-    FitOptions options = short_fit();
+    FitOptions options = sixty_epochs();
     options.epochs = 5;
     options.seed = seed;
     (void)regressor.fit(rows.table(), options);
@@ -86,7 +86,7 @@ TEST(MlpRegressor, AColumnThatDoesNotVaryIsHarmless) {
   Rows rows = roofline_rows(64, 1);
   for (std::size_t i = 2; i < rows.features.size(); i += kNumFeatures) rows.features[i] = 5;
   MlpRegressor regressor({8});
-  (void)regressor.fit(rows.table(), short_fit());
+  (void)regressor.fit(rows.table(), sixty_epochs());
   for (const double value : regressor.predict(rows.unlabelled())) EXPECT_TRUE(std::isfinite(value));
 }
 
@@ -95,15 +95,15 @@ TEST(MlpRegressor, RefusesWhatItCannotUse) {
   MlpRegressor regressor({8});
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.predict(rows.unlabelled()); }),
             "predict needs a trained regressor: call fit first");
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.fit(rows.unlabelled(), short_fit()); }),
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.fit(rows.unlabelled(), sixty_epochs()); }),
             "fit needs a target for each row, got none");
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { MlpRegressor({8, 0}); }),
             "each width in hidden must be an integer >= 1, got 0");
-  (void)regressor.fit(rows.table(), short_fit());
+  (void)regressor.fit(rows.table(), sixty_epochs());
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.predict({rows.features, {}, 6, 2}); }),
             "this regressor was trained on rows of 3 features, got rows of 2");
   rows.features[4] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.fit(rows.table(), short_fit()); }),
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)regressor.fit(rows.table(), sixty_epochs()); }),
             "features must be finite 32-bit numbers, got nan in row 1, column 1");
 }
 
@@ -111,7 +111,7 @@ TEST(MlpRegressor, LibTorchsErrorsAreOneLine) {
   // 2^60 bytes of weights: more than any machine has.
   MlpRegressor regressor({std::int64_t{1} << 58});
   const Rows rows = roofline_rows(4, 1);
-  const std::string message = message_of<Error>([&] { (void)regressor.fit(rows.table(), short_fit()); });
+  const std::string message = message_of<Error>([&] { (void)regressor.fit(rows.table(), sixty_epochs()); });
   EXPECT_EQ(message.rfind("LibTorch: ", 0), 0u) << message;
   EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }

@@ -13,18 +13,11 @@
 namespace latpred {
 namespace {
 
-constexpr std::array<std::string_view, kNodeAttributes> kAttributes{"the operation", "the weight count",
-                                                                    "the output width"};
-constexpr std::array<double, kNodeAttributes> kLeast{0, 0, 1};
 constexpr double kConvolution = 2;                    // of the operations
 constexpr std::int64_t kOfNode = kNetOperations + 1;  // columns of a flat row for each node
 
-void check_node(std::span<const double> node, std::int64_t graph, std::int64_t place) {
-  for (std::size_t i = 0; i < kAttributes.size(); ++i) {
-    if (std::isfinite(node[i]) && node[i] >= kLeast[i]) continue;
-    throw InvalidArgumentError(concat(kAttributes[i], " must be a finite number >= ", kLeast[i], ", got ", node[i],
-                                      " at node ", place, " of graph ", graph));
-  }
+void check_net_node(std::span<const double> node, std::int64_t graph, std::int64_t place) {
+  check_attributes(node, graph, place);
   if (node[0] < kNetOperations && node[0] == std::floor(node[0])) return;
   throw InvalidArgumentError(concat("the operation must be 0 (input), 1 (dense) or 2 (convolution), got ", node[0],
                                     " at node ", place, " of graph ", graph));
@@ -98,7 +91,7 @@ void check(const NetTable& table) {
     if (table.positions[i] < 1) {
       throw InvalidArgumentError(concat("positions must be >= 1, got ", table.positions[i], " for graph ", g));
     }
-    for (std::int64_t place = 0; place < tokens.length(g); ++place) check_node(tokens.node(g, place), g, place);
+    for (std::int64_t place = 0; place < tokens.length(g); ++place) check_net_node(tokens.node(g, place), g, place);
     if (!tokens.target_s.empty() && !(std::isfinite(tokens.target_s[i]) && tokens.target_s[i] > 0)) {
       throw InvalidArgumentError(
           concat("target_s must be finite seconds > 0, got ", tokens.target_s[i], " for graph ", g));

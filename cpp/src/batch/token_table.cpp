@@ -29,15 +29,10 @@ constexpr std::array<Attribute, kNodeAttributes> kAttributes{{
 constexpr double kLastOperation = 1;  // dense
 
 void check_node(std::span<const double> node, std::int64_t graph, std::int64_t place) {
-  const auto where = [&] { return concat(" at node ", place, " of graph ", graph); };
-  for (std::size_t i = 0; i < kAttributes.size(); ++i) {
-    if (is_finite_as_float(node[i]) && node[i] >= kAttributes[i].least) continue;
-    throw InvalidArgumentError(
-        concat(kAttributes[i].name, " must be a finite number >= ", kAttributes[i].least, ", got ", node[i], where()));
-  }
-  if (node[0] != 0 && node[0] != kLastOperation) {
-    throw InvalidArgumentError(concat("the operation must be 0 (input) or 1 (dense), got ", node[0], where()));
-  }
+  check_attributes(node, graph, place);
+  if (node[0] == 0 || node[0] == kLastOperation) return;
+  throw InvalidArgumentError(
+      concat("the operation must be 0 (input) or 1 (dense), got ", node[0], " at node ", place, " of graph ", graph));
 }
 
 // A column that does not vary says nothing: it is left at 0 instead of being divided by 0.
@@ -60,6 +55,14 @@ double changed(double value, std::int64_t attribute, bool is_logarithmic) {
 }
 
 }  // namespace
+
+void check_attributes(std::span<const double> node, std::int64_t graph, std::int64_t place) {
+  for (std::size_t i = 0; i < kAttributes.size(); ++i) {
+    if (is_finite_as_float(node[i]) && node[i] >= kAttributes[i].least) continue;
+    throw InvalidArgumentError(concat(kAttributes[i].name, " must be a finite number >= ", kAttributes[i].least,
+                                      ", got ", node[i], " at node ", place, " of graph ", graph));
+  }
+}
 
 float TokenScale::token(double value, std::int64_t attribute) const {
   const auto i = static_cast<std::size_t>(attribute);

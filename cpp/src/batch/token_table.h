@@ -49,6 +49,9 @@ struct PackedTokens {
   [[nodiscard]] std::int64_t most_nodes() const;  // of one graph
 };
 
+// Refuses attributes of a node that are not finite or too small: of one sort of table's nodes as of the other's.
+void check_attributes(std::span<const double> node, std::int64_t graph, std::int64_t place);
+
 // Refuses sizes that disagree, lengths outside, operations that nobody knows, numbers that are not finite or too small.
 void check(const TokenTable& table);
 

@@ -5,7 +5,7 @@ namespace {
 
 // Processors: cores stand as SMs, the last-level cache as L2. Peaks are dense, of tensor cores with FP32 accumulation
 // where the row does not say otherwise.
-constexpr DeviceRow kRows[] = {
+constexpr DeviceRow kCpus[] = {
     {
         .name = "Xeon Silver 4114",
         .vendor_name = "Intel(R) Xeon(R) Silver 4114 CPU @ 2.20GHz",
@@ -101,6 +101,6 @@ constexpr DeviceRow kRows[] = {
 
 }  // namespace
 
-std::span<const DeviceRow> cpu_rows() { return kRows; }
+std::span<const DeviceRow> cpu_rows() { return kCpus; }
 
 }  // namespace latpred

@@ -5,7 +5,7 @@ namespace {
 
 // GPUs of desktops, workstations and embedded boards, oldest architecture first. Peaks are dense, of tensor cores with
 // FP32 accumulation where the row does not say otherwise.
-constexpr DeviceRow kRows[] = {
+constexpr DeviceRow kDesktopGpus[] = {
     {
         .name = "GTX 1080 Ti",
         .vendor_name = "GeForce GTX 1080 Ti",
@@ -277,6 +277,6 @@ constexpr DeviceRow kRows[] = {
 
 }  // namespace
 
-std::span<const DeviceRow> desktop_gpu_rows() { return kRows; }
+std::span<const DeviceRow> desktop_gpu_rows() { return kDesktopGpus; }
 
 }  // namespace latpred

@@ -5,7 +5,7 @@ namespace {
 
 // GPUs of servers from Ada (2022) on. Peaks are dense, of tensor cores with FP32 accumulation where the row
 // does not say otherwise.
-constexpr DeviceRow kRows[] = {
+constexpr DeviceRow kRecentServerGpus[] = {
     {
         .name = "L4",
         .vendor_name = "NVIDIA L4",
@@ -228,6 +228,6 @@ constexpr DeviceRow kRows[] = {
 
 }  // namespace
 
-std::span<const DeviceRow> recent_server_gpu_rows() { return kRows; }
+std::span<const DeviceRow> recent_server_gpu_rows() { return kRecentServerGpus; }
 
 }  // namespace latpred

@@ -5,7 +5,7 @@ namespace {
 
 // GPUs of servers up to Ampere (2021), oldest architecture first. Peaks are dense, of tensor cores with FP32
 // accumulation where the row does not say otherwise.
-constexpr DeviceRow kRows[] = {
+constexpr DeviceRow kServerGpus[] = {
     {
         .name = "P4",
         .vendor_name = "Tesla P4",
@@ -398,6 +398,6 @@ constexpr DeviceRow kRows[] = {
 
 }  // namespace
 
-std::span<const DeviceRow> server_gpu_rows() { return kRows; }
+std::span<const DeviceRow> server_gpu_rows() { return kServerGpus; }
 
 }  // namespace latpred

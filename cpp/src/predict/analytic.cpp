@@ -14,7 +14,6 @@
 namespace latpred {
 namespace {
 
-constexpr std::int64_t kKinds = kNumCostKinds;
 constexpr std::int64_t kArithmetics = kNumArithmetics;
 
 // Output elements of the tile that one SM works on: what the "waves" column is counted in.
@@ -71,9 +70,9 @@ class Analytic : public Predictor {
 
  private:
   void read_efficiencies(const Checkpoint& checkpoint) {
-    const std::vector<double>& compute = checkpoint.array_from_zero("inverse_compute", {kKinds, kArithmetics});
-    const std::vector<double>& memory = checkpoint.array_from_zero("inverse_memory", {kKinds, kArithmetics});
-    const std::vector<double>& edges = checkpoint.array_from_zero("edge_costs", {kKinds, kArithmetics, 4});
+    const std::vector<double>& compute = checkpoint.array_from_zero("inverse_compute", {kNumCostKinds, kArithmetics});
+    const std::vector<double>& memory = checkpoint.array_from_zero("inverse_memory", {kNumCostKinds, kArithmetics});
+    const std::vector<double>& edges = checkpoint.array_from_zero("edge_costs", {kNumCostKinds, kArithmetics, 4});
     efficiencies_.resize(compute.size());
     for (std::size_t cell = 0; cell < compute.size(); ++cell) {
       efficiencies_[cell] = {compute[cell],

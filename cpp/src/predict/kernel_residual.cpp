@@ -20,8 +20,6 @@
 namespace latpred {
 namespace {
 
-constexpr std::int64_t kKinds = kNumCostKinds;
-
 // What the checkpoint's last axes mean, in their order.
 struct Outputs {
   double log_inverse_compute = 0;
@@ -125,7 +123,7 @@ class KernelResidual : public Predictor {
     mlp_ = MlpEnsemble(checkpoint, members, widths, {kOutputBounds.begin(), kOutputBounds.end()});
 
     const std::vector<double> base = mean_over_members(checkpoint, "base", members, {kNumOutputs});
-    const std::vector<double> bias = mean_over_members(checkpoint, "kind_bias", members, {kKinds, kNumOutputs});
+    const std::vector<double> bias = mean_over_members(checkpoint, "kind_bias", members, {kNumCostKinds, kNumOutputs});
     for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
       const double* row = bias.data() + kind * kNumOutputs;
       kind_outputs_[kind] = {base[0] + row[0], base[1] + row[1], base[2] + row[2], base[3] + row[3], base[4] + row[4]};
@@ -174,7 +172,7 @@ class KernelResidual : public Predictor {
     }
 
     host_kind_runtimes_ = names(checkpoint, "host_kind_runtimes");
-    const std::vector<double> of_kinds = mean_over_members(checkpoint, "host_kind_effects", members, {kKinds});
+    const std::vector<double> of_kinds = mean_over_members(checkpoint, "host_kind_effects", members, {kNumCostKinds});
     std::ranges::transform(of_kinds, host_kind_factors_.begin(), [](double effect) { return std::exp(effect); });
   }
 

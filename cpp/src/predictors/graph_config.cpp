@@ -8,6 +8,8 @@
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/config_checks.h"
+#include "predictors/graph_layers.h"
+#include "predictors/graph_loss.h"
 #include "predictors/schedule.h"
 
 namespace latpred {
@@ -89,12 +91,9 @@ const std::array<GraphConfig, 9>& configs() {
 
 using Choices = std::vector<std::string>;
 const Choices kTasks{"edges", "graphs"};
-const Choices kLayers{"gat", "sage", "gcn", "gin"};
 const Choices kColumns{"nodes", "readout"};
-const Choices kReadouts{"sum", "mean", "max"};
 const Choices kInputScales{"standard", "log"};
 const Choices kScales{"standard", "log", "milliseconds"};
-const Choices kLosses{"mse", "rmse", "l1", "huber"};
 
 }  // namespace
 
@@ -130,7 +129,7 @@ void check(const GraphConfig& config) {
 std::map<std::string, double> config_numbers(const GraphConfig& config) {
   return {
       {"task", place_of("task", config.task, kTasks)},
-      {"layer", place_of("graph layer", config.layer, kLayers)},
+      {"layer", place_of("graph layer", config.layer, graph_layer_names())},
       {"layers", static_cast<double>(config.layers)},
       {"width", static_cast<double>(config.width)},
       {"heads", static_cast<double>(config.heads)},
@@ -138,14 +137,14 @@ std::map<std::string, double> config_numbers(const GraphConfig& config) {
       {"size_norm", config.size_norm ? 1.0 : 0.0},
       {"undirected", config.undirected ? 1.0 : 0.0},
       {"columns", place_of("columns", config.columns, kColumns)},
-      {"readout", place_of("readout", config.readout, kReadouts)},
+      {"readout", place_of("readout", config.readout, readout_names())},
       {"dense_layers", static_cast<double>(config.dense_layers)},
       {"dense_width", static_cast<double>(config.dense_width)},
       {"dropout", config.dropout},
       {"input_scale", place_of("input_scale", config.input_scale, kInputScales)},
       {"scale", place_of("scale", config.scale, kScales)},
       {"sum_weight", config.sum_weight},
-      {"loss", place_of("loss", config.loss, kLosses)},
+      {"loss", place_of("loss", config.loss, graph_loss_names())},
       {"schedule", place_of("schedule", config.schedule, schedule_names())},
       {"learning_rate", config.learning_rate},
       {"batch_graphs", static_cast<double>(config.batch_graphs)},

@@ -3,7 +3,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/huber_loss.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/ones.h>
@@ -21,14 +20,14 @@
 #include "latpred/error.h"
 #include "latpred/text.h"
 #include "predictors/column_scale.h"
+#include "predictors/graph_loss.h"
 #include "predictors/graph_sums.h"
 
 namespace latpred {
 namespace {
 
 constexpr double kMillisecondsPerS = 1e3;
-constexpr double kSmallestSum = 1e-15;     // of no terms that count
-constexpr double kSmallestSquare = 1e-12;  // keeps the slope of a root finite where a batch is met exactly
+constexpr double kSmallestSum = 1e-15;  // of no terms that count
 
 at::Tensor table_of(std::span<const double> values, std::int64_t columns) {
   const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns;
@@ -38,28 +37,6 @@ at::Tensor table_of(std::span<const double> values, std::int64_t columns) {
 // Logarithms of sizes, which may be 0.
 at::Tensor input_scaled(const at::Tensor& values, const GraphConfig& config) {
   return config.input_scale == "log" ? values.sign() * values.abs().log1p() : values;
-}
-
-// Means over what is known: `residual` is 0 and `known` false where a target is missing.
-struct GraphLoss {
-  std::string_view name;
-  at::Tensor (*value)(const at::Tensor& residual, const at::Tensor& count);
-};
-constexpr std::array<GraphLoss, 4> kLosses{{
-    {"mse", [](const at::Tensor& residual, const at::Tensor& count) { return residual.square().sum() / count; }},
-    {"rmse", [](const at::Tensor& residual,
-                const at::Tensor& count) { return (residual.square().sum() / count + kSmallestSquare).sqrt(); }},
-    {"l1", [](const at::Tensor& residual, const at::Tensor& count) { return residual.abs().sum() / count; }},
-    {"huber",
-     [](const at::Tensor& residual, const at::Tensor& count) {
-       return at::huber_loss(residual, at::zeros_like(residual), at::Reduction::Sum) / count;
-     }},
-}};
-
-const GraphLoss& loss_row(const std::string& name) {
-  const auto* row = std::ranges::find(kLosses, name, &GraphLoss::name);
-  if (row == kLosses.end()) throw InvalidArgumentError(concat("no loss is named '", name, "'"));
-  return *row;
 }
 
 // The mean over what has a label.
@@ -199,7 +176,7 @@ at::Tensor GraphNetwork::loss(const GraphBatch& batch, const GraphOutputs& outpu
   const at::Tensor expected = scaled_targets(batch);
   const at::Tensor known = expected.isnan().logical_not();
   const at::Tensor residual = at::where(known, outputs.targets - expected.nan_to_num(0).to(at::kFloat), 0.0);
-  at::Tensor loss = loss_row(config_.loss).value(residual, known.sum().clamp_min(1));
+  at::Tensor loss = graph_loss_row(config_.loss).mean(residual, known.sum().clamp_min(1));
   if (config_.sum_weight > 0 && batch.sums.defined()) loss = loss + config_.sum_weight * loss_of_sums(batch, outputs);
   return sizes_.types > 0 && batch.types.defined() ? loss + cross_entropy(outputs.types, batch.types) : loss;
 }
@@ -210,7 +187,7 @@ at::Tensor GraphNetwork::loss_of_sums(const GraphBatch& batch, const GraphOutput
   const at::Tensor totals = at::zeros_like(batch.sums).index_add(0, batch.sum, terms).clamp_min(kSmallestSum);
   const at::Tensor known = batch.sums.isnan().logical_not();
   const at::Tensor off = (totals.log() - batch.sums.log().nan_to_num(0)) / target_deviation_;
-  return loss_row(config_.loss).value(at::where(known, off, 0.0).to(at::kFloat), known.sum().clamp_min(1));
+  return graph_loss_row(config_.loss).mean(at::where(known, off, 0.0).to(at::kFloat), known.sum().clamp_min(1));
 }
 
 std::vector<at::Tensor> GraphNetwork::attention(const GraphBatch& batch) const {

@@ -41,7 +41,7 @@ struct Moments {
   float* inverse_deviation;  // [T]
 };
 
-struct AttentionSizes {
+struct PackedAttentionSizes {
   const std::int64_t* first_token;  // [G + 1]
   std::int64_t num_graphs;
   std::int64_t heads;
@@ -83,8 +83,8 @@ struct PackedKernels {
                                 float* d_bias);
 
   // qkv [T, 3 D] to out [T, D]; `shares`: for each graph and head [n, n in whole kScoreUnits], kept for the way back.
-  void (*attention)(const float* qkv, AttentionSizes sizes, float* scratch, float* shares, float* out);
-  void (*attention_backward)(const float* d_out, const float* qkv, const float* shares, AttentionSizes sizes,
+  void (*attention)(const float* qkv, PackedAttentionSizes sizes, float* scratch, float* shares, float* out);
+  void (*attention_backward)(const float* d_out, const float* qkv, const float* shares, PackedAttentionSizes sizes,
                              float* scratch, float* d_qkv);
 
   // out [n] = dropout(max(0, x))

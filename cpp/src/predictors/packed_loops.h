@@ -263,7 +263,7 @@ inline Vector scores_of(const float* row, const float* turned, std::int64_t widt
   return even + odd;
 }
 
-void attention(const float* qkv, AttentionSizes sizes, float* scratch, float* shares, float* out) {
+void attention(const float* qkv, PackedAttentionSizes sizes, float* scratch, float* shares, float* out) {
   const std::int64_t head_width = sizes.head_width;
   const std::int64_t width = sizes.heads * head_width;
   const std::int64_t stride = 3 * width;
@@ -323,8 +323,8 @@ inline void spread(const float* weights, std::int64_t columns, const float* from
   }
 }
 
-void attention_backward(const float* d_out, const float* qkv, const float* shares, AttentionSizes sizes, float* scratch,
-                        float* d_qkv) {
+void attention_backward(const float* d_out, const float* qkv, const float* shares, PackedAttentionSizes sizes,
+                        float* scratch, float* d_qkv) {
   const std::int64_t head_width = sizes.head_width;
   const std::int64_t width = sizes.heads * head_width;
   const std::int64_t stride = 3 * width;

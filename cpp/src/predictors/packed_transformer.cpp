@@ -61,7 +61,7 @@ void PackedTransformer::set_parameters(std::span<const float> parameters) {
   }
 }
 
-AttentionSizes PackedTransformer::attention_sizes(const PackedGraphs& graphs) const {
+PackedAttentionSizes PackedTransformer::attention_sizes(const PackedGraphs& graphs) const {
   return {graphs.first_token.data(), graphs.num_graphs(), config_.heads, config_.head_width()};
 }
 

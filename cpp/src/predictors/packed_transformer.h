@@ -71,7 +71,7 @@ class PackedTransformer {
   void reserve(const PackedGraphs& graphs, Workspace& workspace) const;
   void embed(const PackedGraphs& graphs, const float* positions, float* x) const;
   void pool(const PackedGraphs& graphs, Workspace& workspace, std::span<float> outputs) const;
-  [[nodiscard]] AttentionSizes attention_sizes(const PackedGraphs& graphs) const;
+  [[nodiscard]] PackedAttentionSizes attention_sizes(const PackedGraphs& graphs) const;
 
   TransformerConfig config_;
   TransformerLayout layout_;

@@ -103,13 +103,13 @@ void split(RuleContext& context) {
   }
 }
 
-const std::vector<RuleRow> kRules{
+const std::vector<RuleRow> kConcatRules{
     {OperatorId::concat, concat_rule},
     {OperatorId::split, split},
 };
 
 }  // namespace
 
-const std::vector<RuleRow>& concat_rules() { return kRules; }
+const std::vector<RuleRow>& concat_rules() { return kConcatRules; }
 
 }  // namespace latpred::shapes

@@ -146,7 +146,7 @@ void mel_weight_matrix(RuleContext& context) {
                      {length->front() / 2 + 1, bins->front()});
 }
 
-const std::vector<RuleRow> kRules{
+const std::vector<RuleRow> kCreationRules{
     {OperatorId::constant, constant},
     {OperatorId::constant_of_shape, constant_of_shape},
     {OperatorId::range, range},
@@ -167,6 +167,6 @@ const std::vector<RuleRow> kRules{
 
 }  // namespace
 
-const std::vector<RuleRow>& creation_rules() { return kRules; }
+const std::vector<RuleRow>& creation_rules() { return kCreationRules; }
 
 }  // namespace latpred::shapes

@@ -270,7 +270,7 @@ void embedding_bag(RuleContext& context) {
   context.set_output(3, DType::int64, {bags});
 }
 
-const std::vector<RuleRow> kRules{
+const std::vector<RuleRow> kIndexRules{
     {OperatorId::gather, gather},
     {OperatorId::gather_elements, gather_elements},
     {OperatorId::gather_nd, gather_nd},
@@ -292,6 +292,6 @@ const std::vector<RuleRow> kRules{
 
 }  // namespace
 
-const std::vector<RuleRow>& index_rules() { return kRules; }
+const std::vector<RuleRow>& index_rules() { return kIndexRules; }
 
 }  // namespace latpred::shapes

@@ -299,7 +299,7 @@ void batch_to_space(RuleContext& context) {
 
 void same_shape(RuleContext& context) { context.set_output(0, context.dtype(0), context.shape(0)); }
 
-const std::vector<RuleRow> kRules{
+const std::vector<RuleRow> kReshapeRules{
     {OperatorId::reshape, reshape},
     {OperatorId::flatten, flatten},
     {OperatorId::squeeze, squeeze},
@@ -320,6 +320,6 @@ const std::vector<RuleRow> kRules{
 
 }  // namespace
 
-const std::vector<RuleRow>& reshape_rules() { return kRules; }
+const std::vector<RuleRow>& reshape_rules() { return kReshapeRules; }
 
 }  // namespace latpred::shapes

@@ -137,7 +137,7 @@ void flip(RuleContext& context) {
   });
 }
 
-const std::vector<RuleRow> kRules{
+const std::vector<RuleRow> kSliceRules{
     {OperatorId::slice, slice},
     {OperatorId::select, select},
     {OperatorId::as_strided, as_strided},
@@ -147,6 +147,6 @@ const std::vector<RuleRow> kRules{
 
 }  // namespace
 
-const std::vector<RuleRow>& slice_rules() { return kRules; }
+const std::vector<RuleRow>& slice_rules() { return kSliceRules; }
 
 }  // namespace latpred::shapes

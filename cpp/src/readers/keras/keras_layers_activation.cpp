@@ -10,7 +10,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One function of Keras: an operator and its settings.
-struct FunctionRow {
+struct ActivationRow {
   std::string_view name;
   VariableId (*apply)(Call& call, VariableId x);
 };
@@ -58,7 +58,7 @@ VariableId glu(Call& call, VariableId x) {
   return call.make(OperatorId::mul, {halves[0], plain<OperatorId::sigmoid>(call, halves[1])}, {}, "mul");
 }
 
-constexpr FunctionRow kFunctions[] = {
+constexpr ActivationRow kActivations[] = {
     {"linear", linear},
     {"relu", plain<OperatorId::relu>},
     {"relu6", relu6},
@@ -151,7 +151,7 @@ Variables activation(Call& call) { return {call.activate(call.input())}; }
 
 VariableId Call::apply_function(VariableId x, std::string_view name) {
   std::vector<std::string> valid;
-  for (const FunctionRow& row : kFunctions) {
+  for (const ActivationRow& row : kActivations) {
     if (row.name == name) return row.apply(*this, x);
     valid.emplace_back(row.name);
   }

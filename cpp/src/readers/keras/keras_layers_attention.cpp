@@ -71,7 +71,7 @@ bool is_set(const Call& call, std::string_view name) {
   return found != nullptr && found->constant != nullptr && found->constant->is_boolean() && found->constant->boolean();
 }
 
-void check_plain(const Call& call) {
+void check_plain_attention(const Call& call) {
   if (is_set(call, "return_attention_scores")) call.unsupported("'return_attention_scores' is not read");
   if (call.flag("use_gate", false)) call.unsupported("'use_gate' is not read");
   if (call.has("attention_axes") && call.integers(call.config().at("attention_axes")) != Shape{1}) {
@@ -91,7 +91,7 @@ VariableId attend(Call& call, Variables inputs, VariableId mask, std::string_vie
 }
 
 Variables multi_head_attention(Call& call) {
-  check_plain(call);
+  check_plain_attention(call);
   const Given tensors = given(call);
   const Heads keys{call.size("num_heads"), call.size("key_dim")};
   const Heads values{keys.count, call.has("value_dim") ? call.size("value_dim") : keys.size};
@@ -110,7 +110,7 @@ Variables multi_head_attention(Call& call) {
 }
 
 Variables group_query_attention(Call& call) {
-  check_plain(call);
+  check_plain_attention(call);
   const Given tensors = given(call);
   const Heads queries{call.size("num_query_heads"), call.size("head_dim")};
   const Heads keys{call.size("num_key_value_heads"), queries.size};
@@ -123,7 +123,7 @@ Variables group_query_attention(Call& call) {
 
 // Products of the tensors themselves, without projections.
 Variables attention(Call& call) {
-  check_plain(call);
+  check_plain_attention(call);
   const std::string mode = call.text("score_mode", "dot");
   if (mode != "dot") call.unsupported(concat("score mode '", mode, "' is not read"));
   const Given tensors = given(call);

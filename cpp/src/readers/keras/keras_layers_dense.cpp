@@ -8,13 +8,13 @@
 namespace latpred::readers::keras {
 namespace {
 
-void check_plain(const Call& call) {
+void check_plain_weights(const Call& call) {
   if (call.has("lora_rank")) call.unsupported("its low-rank adapter (LoRA) is not read; merge it and save again");
   if (call.has("quantization_config")) call.unsupported("its quantisation is not read");
 }
 
 Variables dense(Call& call) {
-  check_plain(call);
+  check_plain_weights(call);
   const VariableId x = call.input();
   const std::size_t rank = call.rank(x);
   if (rank < 2) call.fail(concat("its input has ", rank, " dimensions, expected batch and features at least"));
@@ -61,7 +61,7 @@ class Letters {
 
 // A product by an equation, "abc,cd->abd".
 Variables einsum_dense(Call& call) {
-  check_plain(call);
+  check_plain_weights(call);
   const VariableId x = call.input();
   std::string equation = call.text("equation", "");
   std::erase(equation, ' ');
@@ -97,7 +97,7 @@ Variables einsum_dense(Call& call) {
 }
 
 Variables embedding(Call& call) {
-  check_plain(call);
+  check_plain_weights(call);
   VariableId indices = call.input();
   if (dtype_row(call.dtype(indices)).is_floating) indices = call.cast(indices, DType::int32);
   const VariableId table = call.weight("embeddings", {call.size("input_dim"), call.size("output_dim")});

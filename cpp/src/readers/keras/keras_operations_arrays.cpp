@@ -10,7 +10,7 @@
 namespace latpred::readers::keras {
 namespace {
 
-Variables reshape(Call& call) {
+Variables reshape_to(Call& call) {
   const Json* shape = find_setting(call, {"newshape", "shape"}, 1);
   if (shape == nullptr) call.unsupported("its shape is computed, which is not read");
   Shape target;
@@ -42,7 +42,7 @@ Variables with_axes(Call& call) {
   return {call.make(kOp, {call.input()}, {{"axes", call.integers(*axes)}})};
 }
 
-Variables concatenate(Call& call) {
+Variables concatenate_inputs(Call& call) {
   return {call.make(OperatorId::concat, call.inputs(), {{"axis", integer_setting(call, {"axis"}, 1, 0)}})};
 }
 
@@ -228,18 +228,18 @@ Variables pad(Call& call) {
   return {call.make(OperatorId::pad, {call.input()}, {{"pads", before}})};
 }
 
-Variables pass(Call& call) { return {call.input()}; }
+Variables pass_input(Call& call) { return {call.input()}; }
 
 }  // namespace
 
 const std::vector<LayerRow>& array_operations() {
   static const std::vector<LayerRow> rows{
-      {"Reshape", reshape},
+      {"Reshape", reshape_to},
       {"Transpose", transpose},
       {"Swapaxes", swapaxes},
       {"ExpandDims", with_axes<OperatorId::unsqueeze>},
       {"Squeeze", with_axes<OperatorId::squeeze>},
-      {"Concatenate", concatenate},
+      {"Concatenate", concatenate_inputs},
       {"Stack", stack},
       {"Split", split},
       {"Cast", cast},
@@ -252,25 +252,25 @@ const std::vector<LayerRow>& array_operations() {
       {"OneHot", one_hot},
       {"GetItem", get_item},
       {"Pad", pad},
-      {"Copy", pass},
-      {"StopGradient", pass},
-      {"ConvertToTensor", pass},
+      {"Copy", pass_input},
+      {"StopGradient", pass_input},
+      {"ConvertToTensor", pass_input},
   };
   return rows;
 }
 
 const std::vector<FunctionRow>& array_functions() {
   static const std::vector<FunctionRow> rows{
-      {"reshape", reshape},
+      {"reshape", reshape_to},
       {"transpose", transpose},
       {"expand_dims", with_axes<OperatorId::unsqueeze>},
       {"squeeze", with_axes<OperatorId::squeeze>},
-      {"concat", concatenate},
+      {"concat", concatenate_inputs},
       {"stack", stack},
       {"split", split},
       {"tile", tile},
       {"cast", cast},
-      {"identity", pass},
+      {"identity", pass_input},
       {"compat.v1.pad", pad},
       {"compat.v1.transpose", transpose},
       {"__operators__.getitem", get_item},

@@ -97,7 +97,7 @@ void loss(Node& node) {
                     scores});
 }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kArithmetic{
     {"Abs", OperatorId::abs, direct},
     {"Neg", OperatorId::neg, direct},
     {"Sign", OperatorId::sign, direct},
@@ -207,6 +207,6 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& arithmetic_rows() { return kRows; }
+const std::vector<OperatorRow>& arithmetic_rows() { return kArithmetic; }
 
 }  // namespace latpred::readers::tensorflow

@@ -124,7 +124,7 @@ void roll(Node& node) { node.result(OperatorId::roll, {node.input(0)}); }
 
 void band_part(Node& node) { node.result(OperatorId::trilu, {node.input(0)}); }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kArrays{
     {"Identity", OperatorId::identity, alias},
     {"StopGradient", OperatorId::identity, alias},
     {"PreventGradient", OperatorId::identity, alias},
@@ -166,7 +166,7 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& array_rows() { return kRows; }
+const std::vector<OperatorRow>& array_rows() { return kArrays; }
 
 bool is_alias(std::string_view op) {
   const OperatorRow* const row = operator_row(op);

@@ -8,7 +8,7 @@ namespace latpred::readers::tensorflow {
 namespace {
 
 // Sorted by operator.
-constexpr RegistryRow kRows[] = {
+constexpr RegistryRow kRegistry[] = {
     {"Abs", "y", ""},
     {"AccumulateNV2", "sum", ""},
     {"Acos", "y", ""},
@@ -226,8 +226,8 @@ constexpr RegistryRow kRows[] = {
 
 const RegistryRow* registry_row(std::string_view op) {
   const auto is_before = [](const RegistryRow& row, std::string_view name) { return row.op < name; };
-  const auto* const found = std::lower_bound(std::begin(kRows), std::end(kRows), op, is_before);
-  return found != std::end(kRows) && found->op == op ? found : nullptr;
+  const auto* const found = std::lower_bound(std::begin(kRegistry), std::end(kRegistry), op, is_before);
+  return found != std::end(kRegistry) && found->op == op ? found : nullptr;
 }
 
 std::optional<std::string_view> default_of(const RegistryRow& row, std::string_view attribute) {

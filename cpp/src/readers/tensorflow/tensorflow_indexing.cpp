@@ -71,7 +71,7 @@ void suppress(Node& node) {
   node.set_results(std::move(results));
 }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kIndexing{
     {"Gather", OperatorId::gather, gather},
     {"GatherV2", OperatorId::gather, gather_v2},
     {"ResourceGather", OperatorId::gather, resource_gather},
@@ -91,6 +91,6 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& index_rows() { return kRows; }
+const std::vector<OperatorRow>& index_rows() { return kIndexing; }
 
 }  // namespace latpred::readers::tensorflow

@@ -213,7 +213,7 @@ void blocks(Node& node) {
 // x, block, pads or crops.
 void batch_blocks(Node& node) { node.result(row_of(node).op, {node.input(0), node.input(1), node.input(2)}); }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kLayers{
     {"Conv2D", OperatorId::conv, convolution},
     {"Conv3D", OperatorId::conv, convolution},
     {"DepthwiseConv2dNative", OperatorId::conv, depthwise},
@@ -243,6 +243,6 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& layer_rows() { return kRows; }
+const std::vector<OperatorRow>& layer_rows() { return kLayers; }
 
 }  // namespace latpred::readers::tensorflow

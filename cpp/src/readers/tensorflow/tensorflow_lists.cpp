@@ -45,7 +45,7 @@ void list_length(Node& node) {
   node.result(OperatorId::squeeze, {sizes}, settings({{"axes", std::vector<std::int64_t>{0}}}));
 }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kLists{
     {"TensorListReserve", OperatorId::sequence_empty, list_reserve},
     {"EmptyTensorList", OperatorId::sequence_empty, list_reserve},
     {"TensorListFromTensor", OperatorId::sequence_construct, list_from_tensor},
@@ -59,6 +59,6 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& list_rows() { return kRows; }
+const std::vector<OperatorRow>& list_rows() { return kLists; }
 
 }  // namespace latpred::readers::tensorflow

@@ -234,7 +234,7 @@ void strided_slice(Node& node) {
   node.alias(result);
 }
 
-const std::vector<OperatorRow> kRows{
+const std::vector<OperatorRow> kSlices{
     {"Unpack", OperatorId::split, unpack},
     {"Split", OperatorId::split, split},
     {"SplitV", OperatorId::split, split_v},
@@ -244,6 +244,6 @@ const std::vector<OperatorRow> kRows{
 
 }  // namespace
 
-const std::vector<OperatorRow>& slice_rows() { return kRows; }
+const std::vector<OperatorRow>& slice_rows() { return kSlices; }
 
 }  // namespace latpred::readers::tensorflow

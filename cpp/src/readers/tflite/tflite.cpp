@@ -17,7 +17,6 @@ enum ModelField { kVersion, kOperatorCodes, kSubgraphs, kDescription, kBuffers, 
 enum SubGraphField { kTensors, kInputs, kOutputs, kOperators };
 enum TensorField { kShape, kType, kBuffer, kName, kQuantization, kIsVariable, kSparsity, kShapeSignature, kHasRank };
 enum QuantizationField { kMin, kMax, kScale };
-enum OperatorField { kOpcodeIndex = 0, kOperatorInputs = 1, kOperatorOutputs = 2 };
 enum OperatorCodeField { kDeprecatedCode, kCustomCode, kCodeVersion, kBuiltinCode };
 enum BufferField { kData, kOffset, kSize };
 enum MetadataField { kMetadataName, kMetadataContent };
@@ -192,7 +191,7 @@ void TfliteLowering::lower_operators(TfliteScope& scope) {
 }
 
 const TfliteLowering::Code& TfliteLowering::code_of(const FlatTable& table) const {
-  const auto opcode = table.number<std::uint32_t>(kOpcodeIndex, 0);
+  const auto opcode = table.number<std::uint32_t>(kOperatorCode, 0);
   if (opcode >= codes_.size()) {
     source().fail_as_damaged(concat("an operator has code ", opcode, " of ", codes_.size()),
                              static_cast<std::int64_t>(table.position()));

@@ -10,9 +10,6 @@
 namespace latpred::readers {
 namespace {
 
-// Fields of the schema's Operator.
-enum OperatorField { kInputs = 1, kOutputs = 2, kOptions = 4, kOptions2 = 12 };
-
 constexpr double kMinusOne = -1;
 constexpr double kOne = 1;
 constexpr double kSix = 6;
@@ -41,11 +38,11 @@ TfliteNode::TfliteNode(TfliteLowering& lowering, TfliteScope& scope, const FlatT
       scope_(scope),
       name_(std::move(name)),
       kind_(std::move(kind)),
-      inputs_(table.numbers<std::int32_t>(kInputs)),
-      outputs_(table.numbers<std::int32_t>(kOutputs)),
-      options_(table.table(kOptions)),
+      inputs_(table.numbers<std::int32_t>(kOperatorInputs)),
+      outputs_(table.numbers<std::int32_t>(kOperatorOutputs)),
+      options_(table.table(kOperatorOptions)),
       activation_field_(activation_field) {
-  if (!options_) options_ = table.table(kOptions2);
+  if (!options_) options_ = table.table(kOperatorOptions2);
 }
 
 Assembly& TfliteNode::assembly() const { return lowering_.assembly(); }

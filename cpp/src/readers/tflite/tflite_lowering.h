@@ -16,6 +16,15 @@
 
 namespace latpred::readers {
 
+// Fields of the schema's Operator.
+enum OperatorField {
+  kOperatorCode = 0,
+  kOperatorInputs = 1,
+  kOperatorOutputs = 2,
+  kOperatorOptions = 4,
+  kOperatorOptions2 = 12,
+};
+
 // The tensors of one use of a subgraph: the main one, or a body or a callee each time that it is put in place.
 struct TfliteScope {
   std::size_t index = 0;  // of the subgraph

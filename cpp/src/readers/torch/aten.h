@@ -18,6 +18,7 @@ struct AtenInteger {
 
   [[nodiscard]] bool is_number() const { return variable == kAbsent; }
 };
+[[nodiscard]] inline AtenInteger aten_integer(std::int64_t number) { return {.number = number}; }
 
 // A tensor argument; kAbsent where an optional one of a list is None.
 struct AtenTensor {

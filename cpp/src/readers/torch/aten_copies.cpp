@@ -124,7 +124,7 @@ void triangle(const AtenCall& call) {
   call.append(std::move(statement));
 }
 
-void concat(const AtenCall& call) {
+void cat(const AtenCall& call) {
   Statement statement = call.statement(OperatorId::concat, call.tensors("tensors"));
   statement.attributes.set("axis", call.integer("dim"));
   call.append(std::move(statement));
@@ -168,7 +168,7 @@ void diff(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kCopies[] = {
     {"clone", Op::identity, clone},
     {"lift_fresh_copy", Op::identity, clone},
     {"alias_copy", Op::identity, clone},
@@ -197,15 +197,15 @@ constexpr AtenRow kRows[] = {
     {"tile", Op::tile, repeat<kDims>},
     {"tril", Op::trilu, triangle},
     {"triu", Op::trilu, triangle},
-    {"cat", Op::concat, concat},
-    {"concat", Op::concat, concat},
-    {"concatenate", Op::concat, concat},
+    {"cat", Op::concat, cat},
+    {"concat", Op::concat, cat},
+    {"concatenate", Op::concat, cat},
     {"stack", Op::concat, stack},
     {"diff", Op::sub, diff},
 };
 
 }  // namespace
 
-std::span<const AtenRow> aten_copies() { return kRows; }
+std::span<const AtenRow> aten_copies() { return kCopies; }
 
 }  // namespace latpred::readers

@@ -96,7 +96,7 @@ void window(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kCreations[] = {
     {"zeros", Op::constant_of_shape, filled},
     {"ones", Op::constant_of_shape, filled},
     {"empty", Op::constant_of_shape, filled},
@@ -138,6 +138,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_creations() { return kRows; }
+std::span<const AtenRow> aten_creations() { return kCreations; }
 
 }  // namespace latpred::readers

@@ -186,7 +186,7 @@ constexpr char kZeroPoints[] = "zero_points";
 using Op = OperatorId;
 
 // Where latpred has no operator of its own, the one that costs the same.
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kElementwise[] = {
     {"abs", Op::abs, unary},
     {"absolute", Op::abs, unary},
     {"neg", Op::neg, unary},
@@ -333,6 +333,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_elementwise() { return kRows; }
+std::span<const AtenRow> aten_elementwise() { return kElementwise; }
 
 }  // namespace latpred::readers

@@ -108,7 +108,7 @@ void stft(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kImages[] = {
     {"upsample_nearest1d", Op::resize, upsample},
     {"upsample_nearest2d", Op::resize, upsample},
     {"upsample_nearest3d", Op::resize, upsample},
@@ -145,6 +145,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_images() { return kRows; }
+std::span<const AtenRow> aten_images() { return kImages; }
 
 }  // namespace latpred::readers

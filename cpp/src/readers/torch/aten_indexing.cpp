@@ -133,7 +133,7 @@ void repeat_interleave(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kIndexing[] = {
     {"gather", Op::gather_elements, gather_elements<kIndex>},
     {"take_along_dim", Op::gather_elements, gather_elements<kIndices>},
     {"index_select", Op::gather, index_select},
@@ -170,6 +170,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_indexing() { return kRows; }
+std::span<const AtenRow> aten_indexing() { return kIndexing; }
 
 }  // namespace latpred::readers

@@ -61,7 +61,7 @@ void softmax(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kNormalizations[] = {
     {"batch_norm", Op::batch_norm, batch_norm},
     {"native_batch_norm", Op::batch_norm, batch_norm},
     {"cudnn_batch_norm", Op::batch_norm, batch_norm},
@@ -87,6 +87,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_normalizations() { return kRows; }
+std::span<const AtenRow> aten_normalizations() { return kNormalizations; }
 
 }  // namespace latpred::readers

@@ -142,7 +142,7 @@ void native_multi_head_attention(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kProducts[] = {
     {"linear", Op::linear, linear},
     {"matmul", Op::matmul, matmul<kSelf, kOther>},
     {"mm", Op::matmul, matmul<kSelf, kMat2>},
@@ -173,6 +173,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_products() { return kRows; }
+std::span<const AtenRow> aten_products() { return kProducts; }
 
 }  // namespace latpred::readers

@@ -137,7 +137,7 @@ void cell(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kRecurrences[] = {
     {"lstm.input", Op::lstm, layers},    {"gru.input", Op::gru, layers},   {"rnn_tanh.input", Op::rnn, layers},
     {"rnn_relu.input", Op::rnn, layers}, {"lstm_cell", Op::lstm, cell},    {"gru_cell", Op::gru, cell},
     {"rnn_tanh_cell", Op::rnn, cell},    {"rnn_relu_cell", Op::rnn, cell},
@@ -145,6 +145,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_recurrences() { return kRows; }
+std::span<const AtenRow> aten_recurrences() { return kRecurrences; }
 
 }  // namespace latpred::readers

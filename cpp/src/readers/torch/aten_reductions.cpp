@@ -80,7 +80,7 @@ void histc(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kReductions[] = {
     {"sum", Op::reduce_sum, reduce<1>},
     {"nansum", Op::reduce_sum, reduce<1>},
     {"count_nonzero", Op::reduce_sum, reduce<1>},
@@ -115,6 +115,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_reductions() { return kRows; }
+std::span<const AtenRow> aten_reductions() { return kReductions; }
 
 }  // namespace latpred::readers

@@ -10,8 +10,6 @@
 namespace latpred::readers {
 namespace {
 
-AtenInteger number(std::int64_t value) { return {.number = value}; }
-
 void select(const AtenCall& call) {
   Statement statement = call.statement(OperatorId::select, {call.required("self")});
   statement.attributes.set("axis", call.integer("dim"));
@@ -36,8 +34,8 @@ void append_slice(const AtenCall& call, AtenInteger start, AtenInteger end, std:
 void slice(const AtenCall& call) {
   const AtenIntegers start = call.list("start");
   const AtenIntegers end = call.list("end");
-  append_slice(call, start.empty() ? number(0) : start[0],
-               end.empty() ? number(std::numeric_limits<std::int64_t>::max()) : end[0], call.integer("step"));
+  append_slice(call, start.empty() ? aten_integer(0) : start[0],
+               end.empty() ? aten_integer(std::numeric_limits<std::int64_t>::max()) : end[0], call.integer("step"));
 }
 
 void narrow(const AtenCall& call) {
@@ -45,7 +43,7 @@ void narrow(const AtenCall& call) {
   const AtenIntegers length = call.list("length");
   if (start.size() != 1 || length.size() != 1) call.fail("needs a start and a length");
   if (start[0].is_number() && length[0].is_number()) {
-    return append_slice(call, start[0], number(start[0].number + length[0].number), 1);
+    return append_slice(call, start[0], aten_integer(start[0].number + length[0].number), 1);
   }
   const VariableId end = call.host(OperatorId::add, {call.size_list(start), call.size_list(length)});
   Statement statement = call.statement(OperatorId::slice, {call.required("self"), call.size_list(start), end});
@@ -67,7 +65,7 @@ AtenIntegers parts_of(const AtenCall& call, std::int64_t size, std::int64_t part
   if (static_cast<std::size_t>((size - 1) / part) + 1 != call.node().outputs.size()) {
     call.fail("gives another number of parts than its size makes");
   }
-  for (std::int64_t at = 0; at < size; at += part) sizes.push_back(number(std::min(part, size - at)));
+  for (std::int64_t at = 0; at < size; at += part) sizes.push_back(aten_integer(std::min(part, size - at)));
   return sizes;
 }
 
@@ -103,14 +101,14 @@ void tensor_split(const AtenCall& call) {
       if (size < 0) call.fail("cuts a dimension of unknown size");
       if (index < 0) index += size;
       index = std::clamp<std::int64_t>(index, before, size);
-      sizes.push_back(number(index - before));
+      sizes.push_back(aten_integer(index - before));
       before = index;
     }
-    sizes.push_back(number(size - before));
+    sizes.push_back(aten_integer(size - before));
   } else if (size > 0) {
     const std::int64_t sections = call.integer("sections");
     if (sections != std::ssize(call.node().outputs)) call.fail("gives another number of parts than its sections");
-    for (std::int64_t i = 0; i < sections; ++i) sizes.push_back(number(size / sections + (i < size % sections)));
+    for (std::int64_t i = 0; i < sections; ++i) sizes.push_back(aten_integer(size / sections + (i < size % sections)));
   }
   append_split(call, sizes);
 }
@@ -156,7 +154,7 @@ void view_as_complex(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kSlices[] = {
     {"select", Op::select, select, true},
     {"slice", Op::slice, slice, true},
     {"narrow", Op::slice, narrow, true},
@@ -173,6 +171,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_slices() { return kRows; }
+std::span<const AtenRow> aten_slices() { return kSlices; }
 
 }  // namespace latpred::readers

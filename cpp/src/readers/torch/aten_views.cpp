@@ -10,8 +10,6 @@
 namespace latpred::readers {
 namespace {
 
-AtenInteger number(std::int64_t value) { return {.number = value}; }
-
 // In torch's shapes 0 is a size, where ONNX copies the input's.
 void append_reshape(const AtenCall& call, VariableId x, const AtenIntegers& target) {
   Statement statement = call.statement(OperatorId::reshape, {x});
@@ -34,9 +32,9 @@ void reshape_around(const AtenCall& call, VariableId x, std::size_t first, std::
   bool is_known = true;
   for (std::size_t axis = last; axis < rank; ++axis) is_known = is_known && call.size(x, axis) > 0;
   if (is_known) {  // what stands before keeps its place, which 0 says at any batch
-    AtenIntegers target(first, number(0));
+    AtenIntegers target(first, aten_integer(0));
     target.insert(target.end(), middle.begin(), middle.end());
-    for (std::size_t axis = last; axis < rank; ++axis) target.push_back(number(call.size(x, axis)));
+    for (std::size_t axis = last; axis < rank; ++axis) target.push_back(aten_integer(call.size(x, axis)));
     Statement statement = call.statement(OperatorId::reshape, {x});
     call.set_list(statement, "shape", target, 1);
     return call.append(std::move(statement));
@@ -58,11 +56,11 @@ void reshape_around(const AtenCall& call, VariableId x, std::size_t first, std::
 void flatten(const AtenCall& call) {
   const VariableId x = call.required("self");
   const std::size_t rank = call.rank(x);
-  if (rank == 0) return append_reshape(call, x, {number(-1)});
-  reshape_around(call, x, call.axis("start_dim", rank), call.axis("end_dim", rank) + 1, {number(-1)});
+  if (rank == 0) return append_reshape(call, x, {aten_integer(-1)});
+  reshape_around(call, x, call.axis("start_dim", rank), call.axis("end_dim", rank) + 1, {aten_integer(-1)});
 }
 
-void ravel(const AtenCall& call) { append_reshape(call, call.required("self"), {number(-1)}); }
+void ravel(const AtenCall& call) { append_reshape(call, call.required("self"), {aten_integer(-1)}); }
 
 void unflatten(const AtenCall& call) {
   const VariableId x = call.required("self");
@@ -226,7 +224,7 @@ void unchanged(const AtenCall& call) { call.append(call.statement(OperatorId::id
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kViews[] = {
     {"view", Op::reshape, reshape<kSize>, true},
     {"view.dtype", Op::bit_cast, view_dtype, true},
     {"_unsafe_view", Op::reshape, reshape<kSize>, true},
@@ -266,6 +264,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_views() { return kRows; }
+std::span<const AtenRow> aten_views() { return kViews; }
 
 }  // namespace latpred::readers

@@ -136,7 +136,7 @@ void col2im(const AtenCall& call) {
 
 using Op = OperatorId;
 
-constexpr AtenRow kRows[] = {
+constexpr AtenRow kWindows[] = {
     {"conv1d", Op::conv, conv},
     {"conv2d", Op::conv, conv},
     {"conv3d", Op::conv, conv},
@@ -171,6 +171,6 @@ constexpr AtenRow kRows[] = {
 
 }  // namespace
 
-std::span<const AtenRow> aten_windows() { return kRows; }
+std::span<const AtenRow> aten_windows() { return kWindows; }
 
 }  // namespace latpred::readers
