@@ -13,7 +13,7 @@ namespace latpred {
 namespace {
 
 // latpred.inputs.InputSize.
-using PythonInput = std::tuple<Shape, std::optional<std::string>, std::optional<std::size_t>>;
+using PythonInput = std::tuple<Shape, std::optional<std::string>, std::optional<std::int64_t>>;
 
 InputSize to_input_size(const PythonInput& input) {
   const auto& [sizes, dtype, batch_position] = input;
@@ -37,7 +37,7 @@ void bind_shapes(py::module_& module) {
       py::arg("program").none(false), py::arg("batch") = 1, py::arg("only") = py::none(),
       py::arg("by_name") = std::map<std::string, PythonInput>{}, py::call_guard<py::gil_scoped_release>(),
       "The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, "
-      "each (sizes without the batch, dtype or None, position of the batch or None).");
+      "each (sizes without the batch, dtype or None, position of the batch, -1 of one without, or None).");
   module.def("inputs_with_steps_first", &inputs_with_steps_first, py::arg("program"),
              "Names of inputs that a recurrent layer reads with the steps first: their batch stands second.");
   module.def(

@@ -2095,7 +2095,7 @@ def reference_workloads() -> list[ReferenceWorkload]:
     """
 def resolve(program: Program, batch: typing.SupportsInt | typing.SupportsIndex = 1, only: tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None, typing.SupportsInt | typing.SupportsIndex | None] | None = None, by_name: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None, typing.SupportsInt | typing.SupportsIndex | None]] = {}) -> Graph:
     """
-    The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None, position of the batch or None).
+    The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None, position of the batch, -1 of one without, or None).
     """
 def resource_profile(kernels: Kernels, device: Device, partition: str, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_s: typing.SupportsFloat | typing.SupportsIndex) -> ResourceProfile:
     ...

@@ -46,7 +46,7 @@ def load(
     framework: a name in frameworks(); None: the content decides.
     input: sizes without the batch where the network leaves them open; sizes that a file fixes stay as they are.
         "3,224,224", "128:int64", (3, 224, 224), or {input name: one of these}; "20,batch,64" where the batch does not
-        stand first.
+        stand first, "unbatched,20,20" where there is none.
     allow_pickle: let a file of torch.save(module) execute what its author wrote; only for files that you trust.
     """
     check_flag("allow_pickle", allow_pickle)

@@ -23,8 +23,8 @@ def add_network(parser: argparse.ArgumentParser) -> None:
         "--input",
         action="append",
         metavar="SIZES",
-        help="sizes without the batch: 3,224,224 or 128:int64; 20,batch,64 where it does not come first; NAME=SIZES, "
-        "repeated, for several inputs",
+        help="sizes without the batch: 3,224,224 or 128:int64; 20,batch,64 where it does not come first, "
+        "unbatched,20,20 where there is none; NAME=SIZES, repeated, for several inputs",
     )
     group.add_argument("--allow-pickle", action="store_true", help="let files that execute code when read do so")
 

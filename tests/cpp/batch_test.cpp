@@ -122,6 +122,51 @@ TEST(Batch, TheCallerSaysWhereItStands) {
             "input 'x' is asked for with 2 sizes, the batch among them; the file declares 'x' [20, 2, 8] float32");
 }
 
+TEST(Batch, TheCallerSaysThatAnInputHasNone) {
+  ProgramBuilder net;
+  const auto x = net.input("x", {20, 20});
+  const auto mask = net.input("mask", {20});
+  net.output(net.apply(OperatorId::add, {x, mask}));
+  const auto program = std::make_shared<const Program>(fixed(net, 20));  // [20, 20, 20] and, by chance, [20, 20]
+  InputRequest request{.batch = 6};
+  EXPECT_THROW((void)resolve(program, request), ShapeError);
+  request.by_name["mask"] = {.sizes = {20, 20}, .batch_position = kNoBatch};
+  const Graph graph = resolve(program, request);
+  EXPECT_EQ(graph.tensors[0].shape, (Shape{6, 20, 20}));
+  EXPECT_EQ(graph.tensors[1].shape, (Shape{20, 20}));
+  request.by_name["mask"].sizes = {20};
+  EXPECT_EQ(testing::message_of<InvalidArgumentError>([&] { (void)resolve(program, request); }),
+            "input 'mask' is asked for with 1 sizes, the batch not among them; the file declares 'mask' [20, 20] "
+            "float32");
+}
+
+TEST(Batch, BesideAnInputWithoutOneVectorsHaveIt) {
+  ProgramBuilder net;
+  const auto tokens = net.input("tokens", {});  // [batch]
+  const auto table = net.input("table", {20});
+  net.output(net.apply(OperatorId::gather, {table, tokens}, {{"axis", std::int64_t{0}}}));
+  InputRequest request{.batch = 6};
+  request.by_name["table"] = {.sizes = {7, 20}, .batch_position = kNoBatch};
+  Program program = net.build();
+  program.variables[program.main.inputs[0]].dimensions = {{3, ""}};
+  program.variables[program.main.inputs[0]].dtype = DType::int64;
+  program.variables[program.main.inputs[1]].dimensions = {{7, ""}, {20, ""}};
+  const Graph graph = resolve(std::make_shared<const Program>(program), request);
+  EXPECT_EQ(graph.tensors[graph.outputs[0]].shape, (Shape{6, 20}));
+}
+
+TEST(Batch, OfAnInputWithoutRankTheCallerSaysThatItHasNone) {
+  ProgramBuilder net;
+  net.output(net.apply(OperatorId::relu, {net.input("x", {8})}));
+  Program program = net.build();
+  program.variables[program.main.inputs[0]].has_shape = false;
+  program.variables[program.main.inputs[0]].dimensions.clear();
+  InputRequest request{.only = InputSize{.sizes = {20, 20}}};
+  EXPECT_EQ(resolve(std::make_shared<const Program>(program), request).tensors[0].shape, (Shape{1, 20, 20}));
+  request.only->batch_position = kNoBatch;
+  EXPECT_EQ(resolve(std::make_shared<const Program>(program), request).tensors[0].shape, (Shape{20, 20}));
+}
+
 TEST(Batch, WhereTheCallerSaysItANameIsNoBatch) {
   ProgramBuilder net;
   const auto x = net.input("x", {2, 8});

@@ -149,6 +149,8 @@ def test_input_in_every_form(open_network, sizes):
         ((3, True, 3), "got True as a size"),
         ((3, 0, 3), "sizes are >= 1"),
         (7, "expected"),
+        (np.zeros((2, 3, 20, 30)), r"got ndarray \[2, 3, 20, 30\]; expected sizes without the batch"),
+        ((np.zeros((3, 20)), 30), r"got ndarray \[3, 20\] as a size"),
         ({}, "empty mapping"),
         ({1: "3"}, "expected the names of inputs"),
         ({"imag": "3,20,30"}, "image"),

@@ -176,6 +176,37 @@ def test_a_batch_stands_where_it_is_named():
         latpred.load(model=Turning(), input="batch,20,batch")
 
 
+def test_an_input_may_have_no_batch():
+    class Masked(nn.Module):
+        def forward(self, x, mask):
+            return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+    sizes = {"x": "2,20,8", "mask": "unbatched,20,20"}
+    for batch in (4, 20):  # 20: the mask's first size is the batch by chance
+        graph = latpred.load(model=Masked(), input=sizes, batch=batch)
+        assert [tensor.shape for tensor in graph.inputs] == [(batch, 2, 20, 8), (20, 20)]
+        assert [tensor.shape for tensor in graph.with_batch(5).inputs] == [(5, 2, 20, 8), (20, 20)]
+    as_tuple = sizes | {"mask": ("unbatched", 20, 20)}
+    assert latpred.load(model=Masked(), input=as_tuple, batch=20).hash == graph.hash
+    with pytest.raises(latpred.ShapeError, match=r'or there is none: "unbatched,20,20"'):
+        latpred.load(model=Masked(), input=sizes | {"mask": "20,20"}, batch=4)
+    for wrong in ("unbatched,20,batch", "20,unbatched", "unbatched,unbatched,20"):
+        with pytest.raises(latpred.InvalidArgumentError, match="'unbatched' stands before sizes"):
+            latpred.load(model=Masked(), input=sizes | {"mask": wrong})
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch's own, of nn.Transformer
+@pytest.mark.parametrize("is_batch_first", [False, True])
+def test_masks_of_torchs_own_attention_have_no_batch(is_batch_first):
+    layer = nn.Transformer(8, 2, 1, 1, 32, batch_first=is_batch_first)
+    sizes = {"src": "20,8", "tgt": "9,8", "tgt_mask": "9,9", "memory_mask": "9,20:bool", "tgt_is_causal": False}
+    graph = latpred.load(model=layer, input=sizes, batch=3)
+    for batch, made in ((3, graph), (4, graph.with_batch(4)), (9, latpred.load(model=layer, input=sizes, batch=9))):
+        source, _, *masks = [tensor.shape for tensor in made.inputs]
+        assert source == ((batch, 20, 8) if is_batch_first else (20, batch, 8))
+        assert masks == [(9, 9), (9, 20)]
+
+
 def test_what_torch_cannot_write_is_one_sentence():
     class Flexible(nn.Module):
         def forward(self, x):

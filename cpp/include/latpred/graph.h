@@ -61,11 +61,14 @@ struct Node {
   Cost cost;
 };
 
+// As the position of an input's batch: it has none, as a mask over steps.
+inline constexpr std::int64_t kNoBatch = -1;
+
 // One input of the network as the caller gives it: sizes without the batch.
 struct InputSize {
   Shape sizes;
-  std::optional<DType> dtype;                 // what the caller says it is; checked against the file
-  std::optional<std::size_t> batch_position;  // among all sizes, where the caller says it; else as the file has it
+  std::optional<DType> dtype;                  // what the caller says it is; checked against the file
+  std::optional<std::int64_t> batch_position;  // among all sizes, where the caller says it; else as the file has it
 };
 
 // As a batch: the one that the file was saved with (1 where it has a symbol).

@@ -13,12 +13,9 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/utils.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <span>
+#include <string>
 
-#include "latpred/error.h"
-#include "latpred/text.h"
 #include "predictors/column_scale.h"
 #include "predictors/graph_loss.h"
 #include "predictors/graph_sums.h"

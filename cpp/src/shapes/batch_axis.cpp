@@ -39,11 +39,11 @@ bool is_first_open(const Variable& variable, const std::string& symbol) {
 }  // namespace
 
 BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs,
-                     std::map<std::string, std::size_t> stated)
+                     std::map<std::string, std::int64_t> stated)
     : stated_(std::move(stated)), with_steps_first_(inputs_with_steps_first(program)) {
   if (find_stated(inputs) || find_symbols(inputs)) return;
   const auto first =
-      std::find_if(inputs.begin(), inputs.end(), [](const Variable& variable) { return !variable.dimensions.empty(); });
+      std::find_if(inputs.begin(), inputs.end(), [&](const Variable& variable) { return may_hold_batch(variable); });
   if (first == inputs.end()) return;
   const Dimension& leading = first->dimensions[leading_place(*first)];
   if (leading.size == kUnknownSize) {
@@ -51,11 +51,12 @@ BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs
     if (!leading.symbol.empty()) symbols_.insert(leading.symbol);
     return;
   }
-  const bool are_vectors = std::all_of(inputs.begin(), inputs.end(),
-                                       [](const Variable& variable) { return variable.dimensions.size() < 2; });
+  const bool are_vectors = std::all_of(inputs.begin(), inputs.end(), [&](const Variable& variable) {
+    return variable.dimensions.size() < 2 || !may_hold_batch(variable);
+  });
   least_rank_ = are_vectors ? 1 : 2;
   for (const Variable& variable : inputs) {
-    if (variable.dimensions.size() < least_rank_) continue;
+    if (variable.dimensions.size() < least_rank_ || !may_hold_batch(variable)) continue;
     const std::int64_t size = variable.dimensions[leading_place(variable)].size;
     if (size <= 0 || (are_vectors && size == 1)) continue;
     kind_ = Kind::number;
@@ -66,29 +67,35 @@ BatchAxis::BatchAxis(const Program& program, const std::vector<Variable>& inputs
 
 std::int64_t BatchAxis::position(const Variable& variable) const {
   const auto& dimensions = variable.dimensions;
-  if (dimensions.empty()) return -1;
+  if (!may_hold_batch(variable)) return kNoBatch;
   const auto place = static_cast<std::int64_t>(leading_place(variable));
   if (stated_.contains(variable.name)) return place;
   const Dimension& leading = dimensions[static_cast<std::size_t>(place)];
   switch (kind_) {
     case Kind::none:
-      return -1;
+      return kNoBatch;
     case Kind::number:
-      return dimensions.size() >= least_rank_ && leading.size == size_ ? place : -1;
+      return dimensions.size() >= least_rank_ && leading.size == size_ ? place : kNoBatch;
     case Kind::unnamed:
-      return leading.size == kUnknownSize && leading.symbol.empty() ? place : -1;
+      return leading.size == kUnknownSize && leading.symbol.empty() ? place : kNoBatch;
     case Kind::symbol:
       for (std::size_t i = 0; i < dimensions.size(); ++i) {
         if (dimensions[i].size == kUnknownSize && symbols_.contains(dimensions[i].symbol))
           return static_cast<std::int64_t>(i);
       }
-      return -1;
+      return kNoBatch;
   }
-  return -1;
+  return kNoBatch;
+}
+
+bool BatchAxis::may_hold_batch(const Variable& variable) const {
+  const auto stated = stated_.find(variable.name);
+  return !variable.dimensions.empty() && (stated == stated_.end() || stated->second != kNoBatch);
 }
 
 std::size_t BatchAxis::leading_place(const Variable& variable) const {
-  if (const auto stated = stated_.find(variable.name); stated != stated_.end()) return stated->second;
+  const auto stated = stated_.find(variable.name);
+  if (stated != stated_.end()) return static_cast<std::size_t>(stated->second);
   return variable.dimensions.size() >= 2 && with_steps_first_.contains(variable.name) ? 1 : 0;
 }
 
@@ -96,8 +103,8 @@ std::size_t BatchAxis::leading_place(const Variable& variable) const {
 bool BatchAxis::find_stated(const std::vector<Variable>& inputs) {
   for (const Variable& variable : inputs) {
     const auto stated = stated_.find(variable.name);
-    if (stated == stated_.end() || variable.dimensions.empty()) continue;
-    const Dimension& batch = variable.dimensions.at(stated->second);
+    if (stated == stated_.end() || !may_hold_batch(variable)) continue;
+    const Dimension& batch = variable.dimensions.at(static_cast<std::size_t>(stated->second));
     if (batch.size != kUnknownSize) {
       kind_ = Kind::number;
       size_ = batch.size;
@@ -122,11 +129,12 @@ bool BatchAxis::find_symbols(const std::vector<Variable>& inputs) {
       return dimension.size == kUnknownSize && rule(variable, dimension.symbol);
     };
     for (const Variable& variable : inputs) {
-      if (variable.dimensions.empty()) continue;
+      if (!may_hold_batch(variable)) continue;
       const Dimension& leading = variable.dimensions[leading_place(variable)];
       if (is_named(variable, leading)) symbols_.insert(leading.symbol);
     }
     for (const Variable& variable : inputs) {
+      if (!may_hold_batch(variable)) continue;
       const auto found = std::find_if(variable.dimensions.begin(), variable.dimensions.end(),
                                       [&](const Dimension& dimension) { return is_named(variable, dimension); });
       if (symbols_.empty() && found != variable.dimensions.end()) symbols_.insert(found->symbol);

@@ -72,15 +72,18 @@ const InputSize* requested(const InputRequest& request, const Variable& variable
   return num_inputs == 1 && request.only ? &*request.only : nullptr;
 }
 
-// Where the caller says that the batch of some inputs stands.
-std::map<std::string, std::size_t> stated_batches(const std::vector<Variable>& inputs, const InputRequest& request) {
-  std::map<std::string, std::size_t> found;
+// Where the caller says that the batch of some inputs stands; kNoBatch of those that have none.
+std::map<std::string, std::int64_t> stated_batches(const std::vector<Variable>& inputs, const InputRequest& request) {
+  std::map<std::string, std::int64_t> found;
   for (const Variable& variable : inputs) {
     const InputSize* size = requested(request, variable, inputs.size());
     if (size == nullptr || !size->batch_position || !variable.has_shape) continue;
-    if (size->sizes.size() + 1 != variable.dimensions.size()) {
-      throw InvalidArgumentError(concat("input '", variable.name, "' is asked for with ", size->sizes.size() + 1,
-                                        " sizes, the batch among them; the file declares ", declared_text(variable)));
+    const bool has_batch = size->batch_position != kNoBatch;
+    const std::size_t num_sizes = size->sizes.size() + (has_batch ? 1 : 0);
+    if (num_sizes != variable.dimensions.size()) {
+      throw InvalidArgumentError(concat("input '", variable.name, "' is asked for with ", num_sizes,
+                                        " sizes, the batch ", has_batch ? "" : "not ", "among them; the file declares ",
+                                        declared_text(variable)));
     }
     found.emplace(variable.name, *size->batch_position);
   }
@@ -106,7 +109,7 @@ std::vector<Dimension> fitted(const Variable& variable, const InputSize* size, s
     }
   }
   if (!variable.has_shape) {
-    dimensions.assign(1, Dimension{});
+    dimensions.assign(size->batch_position == kNoBatch ? 0 : 1, Dimension{});
     for (const std::int64_t one : size->sizes) dimensions.push_back({one, ""});
     return dimensions;
   }
@@ -186,8 +189,11 @@ InputSizes input_sizes(const Program& program, const InputRequest& request) {
       result.saved.emplace_back();
       continue;
     }
-    const bool has_unknown_rank = !variable.has_shape && dimensions[k].empty();
-    const std::int64_t batch_position = variable.has_shape ? axis.position(variable) : 0;
+    const InputSize* size = requested(request, variable, result.variables.size());
+    const bool is_unbatched = size != nullptr && size->batch_position == kNoBatch;
+    const bool has_unknown_rank = !variable.has_shape && dimensions[k].empty() && !is_unbatched;
+    const std::int64_t of_unknown_rank = is_unbatched ? kNoBatch : 0;
+    const std::int64_t batch_position = variable.has_shape ? axis.position(variable) : of_unknown_rank;
     Shape asked;
     Shape saved;
     for (std::size_t i = 0; i < dimensions[k].size() && !has_unknown_rank; ++i) {

@@ -9,7 +9,7 @@ from inspect import Parameter
 from typing import Any
 
 from latpred.errors import InvalidArgumentError
-from latpred.inputs import InputSize, parse_inputs
+from latpred.inputs import InputSize, parse_inputs, shown
 
 # Names of types as input= spells them; torch has the same ones.
 DTYPES = (
@@ -70,7 +70,7 @@ def bind(parameters: Sequence[Parameter], input: Any, batch: int, what: str, mai
     if len(required) > 1:
         listed = ", ".join(f'"{parameter.name}": ...' for parameter in required)
         raise InvalidArgumentError(
-            f"input={input!r} is one input, but {what} needs {len(required)}: it has {_signature(parameters)}; "
+            f"input={shown(input)} is one input, but {what} needs {len(required)}: it has {_signature(parameters)}; "
             f"give a mapping: input={{{listed}}}"
         )
     named = [parameter for parameter in parameters if parameter.name == main]

@@ -56,7 +56,8 @@ def capture_error(
     what = f"forward of {name_of(module)} fails on {arguments.describe()}: {cause}{place}"
     if isinstance(raised or error, _SIZE_ERRORS) and (_SIZE_WORDS.search(cause) or _is_check_of_sizes(error, code)):
         return ShapeError(
-            f'{what}; check the sizes and types in input=; the batch stands first unless it is named: "20,batch,64"'
+            f'{what}; check the sizes and types in input=; the batch stands first unless it is named: "20,batch,64", '
+            'or there is none: "unbatched,20,20"'
         )
     if _QUANTIZED_WORD in str(raised or error):
         return ModelFileError(f"{what}; quantised modules are not read: hand over the module as it was before")

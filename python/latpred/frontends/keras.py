@@ -64,7 +64,9 @@ def _arguments(module: Any, path: str, input: Any, batch: int) -> CallArguments:
     if given is not None:
         asked, asked_dtype, place = given
         if place:
-            raise InvalidArgumentError(f"input= names the batch of {name!r} in another place; Keras has it first")
+            raise InvalidArgumentError(
+                f"input= has the batch of {name!r} in another place, or none; Keras has it first"
+            )
         if len(asked) != len(sizes) or any(size not in (None, new) for size, new in zip(sizes, asked, strict=True)):
             raise InvalidArgumentError(f"input {asked} does not match {name!r} {sizes} in '{path}'")
         if asked_dtype not in (None, dtype):

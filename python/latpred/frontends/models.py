@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 from latpred import _core
 from latpred.errors import InvalidArgumentError, ModelFileError
 from latpred.frontends import FALLBACK_FRONTENDS, FILE_FRONTENDS, child
-from latpred.inputs import Inputs, named_batches, with_batch_second
+from latpred.inputs import Inputs, named_batches, with_batch_second, without_batch
 
 if TYPE_CHECKING:
     from latpred.frontends.torch_export import Captured
+
+# Parameters of torch's own layers of attention.
+_ATTENTION_MASKS = ("attn_mask", "mask", "memory_mask", "src_mask", "tgt_mask")
 
 # Captures switch global flags of torch and the module's own; one at a time.
 _CAPTURING = Lock()
@@ -92,6 +95,10 @@ def _advice(model: Any) -> str:
 def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LiveProgram:
     from latpred.frontends import torch_export
 
+    if torch_export.is_attention(module):
+        input = without_batch(
+            input, _ATTENTION_MASKS, count=2
+        )  # of more sizes they have one for each head of the batch
     if torch_export.takes_steps_first(module):
         names = [parameter.name for parameter in torch_export.parameters_of(module)]
         input = with_batch_second(input, names, counts=(2,))  # masks of one size have their batch first

@@ -63,9 +63,14 @@ def _image_sizes(module: Any, main: Any) -> Any:
 def takes_steps_first(module: Any) -> bool:
     """Whether this is one of torch's recurrent layers or attention, as they are unless told otherwise: [steps, batch,
     size]. As a part of a module it says nothing of the module's inputs, which that may turn around."""
-    nn, inner = torch.nn, unwrapped(module)
+    return (is_attention(module) or isinstance(unwrapped(module), torch.nn.RNNBase)) and has_steps_first(module)
+
+
+def is_attention(module: Any) -> bool:
+    """Whether this is one of torch's layers of attention or made of them, whose masks are [steps, steps]."""
+    nn = torch.nn
     layers = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.TransformerDecoder, nn.TransformerDecoderLayer)
-    return isinstance(inner, (nn.RNNBase, nn.Transformer, nn.MultiheadAttention, *layers)) and has_steps_first(inner)
+    return isinstance(unwrapped(module), (nn.Transformer, nn.MultiheadAttention, *layers))
 
 
 def has_steps_first(module: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
-from latpred.inputs import InputSize, parse_inputs
+from latpred.inputs import NO_BATCH, InputSize, parse_inputs
 from latpred.optional import need
 from latpred.workloads import standard_onnx
 from latpred.workloads.sources import onnx_path, recipe_of
@@ -125,7 +125,8 @@ def _shape(value: Any, given: InputSize | None, setting: Setting) -> tuple[int, 
     if not declared:
         return ()
     sizes = declared[1:] if given is None else given.sizes
-    if len(sizes) != len(declared) - 1 or None in sizes:
+    num_batches = 0 if given is not None and given.batch_position == NO_BATCH else 1
+    if len(sizes) != len(declared) - num_batches or None in sizes:
         shown = ", ".join("?" if size is None else str(size) for size in declared)
         raise InvalidArgumentError(
             f"input '{value.name}' of the file is [{shown}]; say its sizes without the batch by input=, got "
