@@ -13,7 +13,7 @@ DATA = REPOSITORY / "data" / "labels"
 
 def test_the_documentation_counts_what_is_committed():
     page = (REPOSITORY / "docs" / "labels.md").read_text()
-    fused, timed = fusion.load(DATA / "fusion.parquet"), kernels.load(*kernels.tables_of(DATA)).networks
+    fused, timed = fusion.load(DATA / "fusion.parquet"), kernels.load(*kernels.tables_of(DATA))
     assert summary.markdown(fused, timed) in page
     assert summary.facts(fused, timed) in page
     assert summary.totals(fused, timed) in (REPOSITORY / "docs" / "datasets.md").read_text()
