@@ -63,6 +63,11 @@ def test_sizes_become_numbers(make_file, tmp_path):
     assert session.run(None, {"x": np.zeros((2, 3, 8, 5), np.float32)})[0].shape == (2, 4, 8, 5)
 
 
+def test_an_input_may_have_no_batch(make_file, tmp_path):
+    file = prepare(make_file(), tmp_path, batch=2, input="unbatched,1,3,8,5")
+    assert file.inputs == {"x": ("float32", (1, 3, 8, 5))}
+
+
 def test_open_sizes_are_asked_for(make_file, tmp_path):
     with pytest.raises(InvalidArgumentError, match=r"input 'x' of the file is \[\?, 3, 8, \?\]; say its sizes"):
         prepare(make_file(), tmp_path)

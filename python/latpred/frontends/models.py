@@ -22,7 +22,7 @@ from latpred.inputs import Inputs, named_batches, with_batch_second, without_bat
 if TYPE_CHECKING:
     from latpred.frontends.torch_export import Captured
 
-# Parameters of torch's own layers of attention.
+# Parameters of torch's own layers of attention: [steps, steps], or of three sizes with one for each head of the batch.
 _ATTENTION_MASKS = ("attn_mask", "mask", "memory_mask", "src_mask", "tgt_mask")
 
 # Captures switch global flags of torch and the module's own; one at a time.
@@ -96,9 +96,7 @@ def _read_module(module: Any, input: Any, batch: int, is_swept: bool) -> LivePro
     from latpred.frontends import torch_export
 
     if torch_export.is_attention(module):
-        input = without_batch(
-            input, _ATTENTION_MASKS, count=2
-        )  # of more sizes they have one for each head of the batch
+        input = without_batch(input, _ATTENTION_MASKS, count=2)
     if torch_export.takes_steps_first(module):
         names = [parameter.name for parameter in torch_export.parameters_of(module)]
         input = with_batch_second(input, names, counts=(2,))  # masks of one size have their batch first
