@@ -90,7 +90,7 @@ struct Graph {
   std::vector<TensorId> outputs;
   std::int64_t batch = 1;
   std::vector<std::string> warnings;
-  std::shared_ptr<const Program> program;  // for other batches; shared because graphs of a sweep have one file
+  std::shared_ptr<const Program> program;  // for another batch or memory format; graphs of a sweep share it
   InputRequest request;
 
   // Sums over the nodes, each counted `repeat` times (weights once).

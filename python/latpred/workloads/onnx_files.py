@@ -118,8 +118,8 @@ def _fix_sizes(onnx: Any, model: Any, setting: Setting) -> dict[str, tuple[str, 
 
 
 def _shape(value: Any, given: InputSize | None, setting: Setting) -> tuple[int, ...]:
-    """The file's sizes with the batch in front unless `given` has it elsewhere, which says the others where they are
-    open."""
+    """The file's sizes with the batch in front unless `given` has it elsewhere or has none; it says the others where
+    they are open."""
     declared = [dimension.dim_value if dimension.HasField("dim_value") else None
                 for dimension in value.type.tensor_type.shape.dim]  # fmt: skip
     if not declared:
