@@ -19,7 +19,7 @@ from pathlib import Path
 import latpred
 import numpy as np
 from latpred import fusion
-from latpred.datasets import families, load
+from latpred.datasets import families, families_modelled, load
 from latpred.fusion import graph_arrays, pmgns
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -52,7 +52,7 @@ def arrays_of(data: families.Families, work: Path) -> graph_arrays.Arrays:
     path = folder_of_teacher(data, work) / "modelled.npz"
     if not path.is_file():
         np.savez(path, **data.arrays())
-    return pmgns.with_bases(dict(np.load(path)), families.MODELLED_DEVICE)
+    return pmgns.with_bases(dict(np.load(path)), families_modelled.DEVICE)
 
 
 def graphs_per_second(arrays: graph_arrays.Arrays) -> float:
@@ -72,7 +72,7 @@ def one_network_ms(predictor: str | None) -> float:
     seconds = []
     for _ in range(ANSWERS):
         start = time.perf_counter()
-        latpred.predict(graph=graph, device=families.MODELLED_DEVICE, predictor=predictor)
+        latpred.predict(graph=graph, device=families_modelled.DEVICE, predictor=predictor)
         seconds.append(time.perf_counter() - start)
     return 1e3 * float(np.median(seconds))
 
@@ -97,7 +97,7 @@ def train(work: Path, epochs: int | None) -> None:
     teacher = data.rows[[f"{name}_half_width" for name in families.TARGETS]].median().to_numpy()
     apart = np.quantile(np.abs(errors[parts["validation"]]), COVERED, axis=0)
     network.trained_on |= {
-        "device": families.MODELLED_DEVICE,
+        "device": families_modelled.DEVICE,
         "runtime": str(data.rows.runtime.iloc[0]),
         "precision": str(data.rows.precision.iloc[0]),
         "teacher": str(data.rows.protocol.iloc[0]).removeprefix("answer of ").partition(",")[0],

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from latpred.datasets.measured_nets import MeasuredNets, read
 from latpred.training import train
-from latpred.training.learner import TRAINABLE, TrainableRow
 from latpred.training.net_errors import NetErrors, by_band, errors_of, noise_floor
+from latpred.training.trainable import TRAINABLE, TrainableRow
 from latpred.training.trained import Trained, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

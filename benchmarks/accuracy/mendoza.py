@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from latpred.datasets.measured_nets import MeasuredNets, mixed, read
 from latpred.training import loop, train
-from latpred.training.learner import trainable_row
 from latpred.training.net_errors import NetErrors, errors_of
 from latpred.training.search import without_search
+from latpred.training.trainable import trainable_row
 from latpred.training.trained import Trained, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

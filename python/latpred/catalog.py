@@ -11,7 +11,7 @@ from latpred.tables import Column, Table, number_column, scaled, text_column
 if TYPE_CHECKING:
     from latpred.fusion.lilou import LearntFusionRow
     from latpred.fusion.pmgns import GraphNetworkRow
-    from latpred.training.learner import TrainableRow
+    from latpred.training.trainable import TrainableRow
 
 
 def frameworks() -> list[str]:
@@ -38,7 +38,7 @@ def predictors() -> Table[_core.Predictor | LearntFusionRow | GraphNetworkRow | 
     """What can answer: predictor=. First those for every network, then the learnt pair for openvino on a processor,
     then a student for one device, then those that train() makes for feed-forward nets on a processor."""
     from latpred.fusion import lilou, pmgns
-    from latpred.training.learner import TRAINABLE
+    from latpred.training.trainable import TRAINABLE
 
     return Table([*_core.predictors(), lilou.ROW, pmgns.ROW, *TRAINABLE], _NAME_COLUMNS, what="predictor")
 

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from latpred.cli_output import add_json_option, console, count
-from latpred.training.learner import TRAINABLE, trainable_names
+from latpred.training.trainable import TRAINABLE, trainable_names
 
 
 def add_commands(commands: Any) -> None:

@@ -19,7 +19,7 @@ from latpred._core import (
     gpu_facts,
     measure,
 )
-from latpred.profiling import make_protocol
+from latpred.protocol import make_protocol
 
 if TYPE_CHECKING:
     from latpred._core import Measurement, Protocol

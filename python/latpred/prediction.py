@@ -19,6 +19,8 @@ from latpred.units import MEBIBYTE, MEGABYTE, MILLISECONDS_PER_S
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from latpred._core import Answer, Device, Graph, PredictRequest, Session
     from latpred.calibration import Calibration
@@ -358,11 +360,11 @@ class Prediction:
         """A frame of one row. Needs latpred[data]."""
         return PredictionTable([self]).to_pandas()
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, *, ax: Axes | None = None) -> Figure:
         """The roofline plot of the kernels; see latpred.plots.roofline. Needs latpred[plot]."""
-        from latpred.plots import roofline
+        from latpred import roofline_plot
 
-        return roofline(self, **options)
+        return roofline_plot.draw(self, ax)
 
     def where(self) -> str:
         return " ".join(filter(None, (self.device, self.partition)))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from latpred import _core, record
 from latpred.checks import check_count
 from latpred.errors import InvalidArgumentError, LatpredError, ProfilerError
+from latpred.gpu import current_stream
 from latpred.profiling_answer import Profile
-from latpred.tables import Column, Table
+from latpred.protocol import make_protocol, protocols
 
 if TYPE_CHECKING:
     from latpred._core import Protocol
@@ -24,35 +25,6 @@ _CUDA = "cuda"
 _SHORT_S = 20e-6  # reading the clocks costs about 1 % of this
 _SAMPLE_S = 100e-6  # that a sample of several short calls lasts at least
 _MAX_RUNS = 10_000
-
-
-def protocols() -> Table[_core.ProtocolRow]:
-    """The named ways to measure; protocols()["khan"].protocol is one."""
-    columns: list[Column[Any]] = [
-        Column("name", lambda row: row.name, is_left=True),
-        Column("description", lambda row: row.description, is_left=True),
-    ]
-    return Table(_core.protocols(), columns, what="protocol")
-
-
-def make_protocol(base: str | Protocol = "default", **changes: Any) -> Protocol:
-    """A copy of a protocol with some settings changed, under a name that says so."""
-    chosen = _core.protocol(base) if isinstance(base, str) else base
-    if not isinstance(chosen, _core.Protocol):
-        raise InvalidArgumentError(f"protocol must be the name of one in protocols(), or one, got {chosen!r}")
-    chosen = _core.Protocol(chosen)
-    known = [name for name in dir(chosen) if not name.startswith("_")]
-    before = str(chosen)
-    for name, value in changes.items():
-        if name not in known:
-            raise InvalidArgumentError(_core.unknown_name_message("setting of a protocol", name, known), valid=known)
-        try:
-            setattr(chosen, name, value)
-        except TypeError:
-            raise InvalidArgumentError(f"protocol: {name} cannot be {value!r}") from None
-    if "name" not in changes and str(chosen) != before:
-        chosen.name += ", changed"
-    return chosen
 
 
 def profile(
@@ -156,8 +128,6 @@ def _profile_function(function: Callable[[], Any], device: str, protocol: Protoc
     if device == CPU:
         clock: Any = _core.HostClock()
     else:
-        from latpred.gpu import current_stream  # which needs this module
-
         index = int(device.partition(":")[2] or 0)
         clock = _core.CudaClock(_core.Gpu(index), stream=current_stream(index))
     with _without_collector(), _kept_on(core, protocol.threads) as kept:

@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 from latpred.datasets import fnn, measured_nets
-from latpred.datasets.nets import encode_recipes
+from latpred.datasets.measured_nets import encode_recipes
 
 PER_LAYER_S, BYTES_PER_S, MACS_PER_S = 2e-6, 30e9, 50e9
 CONDITIONS = measured_nets.Conditions(

@@ -11,7 +11,7 @@ import latpred
 import numpy as np
 import pytest
 from latpred import datasets
-from latpred.datasets import families
+from latpred.datasets import families, families_modelled
 from latpred.fusion import whole_graph
 
 pytest.importorskip("pandas")
@@ -53,7 +53,7 @@ def test_modelled_labels_stand_apart(whole):
     assert taught.rows.input.str.fullmatch(r"3,\d+,\d+").all()
     assert not set(taught.rows.id) & set(whole.rows.id)
     assert (taught.rows[list(whole_graph.TARGETS)] > 0).all(axis=None)
-    assert set(taught.rows.batch) == set(families.BATCHES)
+    assert set(taught.rows.batch) == set(families_modelled.BATCHES)
     assert set(families.COLUMNS) <= set(taught.rows.columns)
 
 

@@ -10,7 +10,8 @@ from latpred import GraphBuilder, InvalidArgumentError
 from latpred.datasets import family_networks
 from latpred.datasets.families import GRAPHS_FILE, shipped_folder
 from latpred.datasets.graph_cache import GraphCache
-from latpred.datasets.recipe import build, parse
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 
 # Sizes of the papers, the network of timm"s that has them, and how far weights and MACs may differ.
 SAME = {

@@ -141,7 +141,3 @@ def test_arrays_of_nets():
     assert nets.select(np.array([1])).lengths.tolist() == [4]
     with pytest.raises(InvalidArgumentError, match="has 4 nodes, at most 3"):
         fnn.encode([(2, 3, 4, 5)], max_nodes=3)
-
-
-def test_adjacency_is_that_of_the_layers():
-    assert fnn.adjacency(3).tolist() == [[False, True, False], [False, False, True], [False, False, False]]

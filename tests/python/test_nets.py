@@ -29,7 +29,7 @@ def conv(net, x, units_in=3, units=4, bias=True, window=3, **attributes):
 
 @pytest.mark.parametrize("text", ["fnn:16-128-1", "cnn:3-8-16-4?size=10"])
 def test_arrays_count_as_the_graph_does(text):
-    graph, found = built(text), nets.encode_recipes([text])
+    graph, found = built(text), measured_nets.encode_recipes([text])
     assert found.macs.sum() == graph.macs
     assert found.weights.sum() == graph.num_parameters
     assert found.weight_bytes()[0] == graph.weight_bytes
@@ -37,14 +37,14 @@ def test_arrays_count_as_the_graph_does(text):
 
 
 def test_both_kinds_stand_side_by_side():
-    found = nets.encode_recipes(["fnn:16-128-1", "cnn:3-8?size=10"])
+    found = measured_nets.encode_recipes(["fnn:16-128-1", "cnn:3-8?size=10"])
     assert found.attributes[1].tolist() == [[0, 0, 3], [2, 224, 8], [0, 0, 0]]
     assert found.positions.tolist() == [1, 100]
     assert found.is_layer.tolist() == [[False, True, True], [False, True, False]]
     assert found.select(np.array([1])).kinds.tolist() == ["cnn"]
     assert nets.words_of(BOTH) == "feed-forward nets and plain CNNs"
     with pytest.raises(InvalidArgumentError, match="'vit:x' is no plain net; expected one of fnn:"):
-        nets.encode_recipes(["vit:x"])
+        measured_nets.encode_recipes(["vit:x"])
 
 
 def test_parts_have_the_papers_shares():
@@ -97,7 +97,8 @@ def test_a_graph_is_read_as_the_net_that_it_is(text):
     found = from_graph(built(text))
     assert found.notes == ()
     assert (
-        nets.encode([(found.units, found.size)]).attributes.tolist() == nets.encode_recipes([text]).attributes.tolist()
+        nets.encode([(found.units, found.size)]).attributes.tolist()
+        == measured_nets.encode_recipes([text]).attributes.tolist()
     )
 
 

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from latpred import GraphBuilder, _core, checkpoint_file
 from latpred._torch import predictors_module
-from latpred.datasets import cnn, fnn, measured_nets, nets, recipe
+from latpred.datasets import cnn, fnn, measured_nets
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 from latpred.errors import CheckpointError, InvalidArgumentError
-from latpred.training import learner, trained
+from latpred.training import trainable, trained
 from latpred.training.loop import UNFINISHED
 from measured_nets_maker import CONDITIONS, by_law, law_s
 
@@ -40,10 +42,10 @@ def measured():
 @pytest.fixture
 def few_depths(monkeypatch):
     rows = [
-        dataclasses.replace(row, search=learner.Search("hidden_layers", DEPTHS)) if row.search else row
-        for row in learner.TRAINABLE
+        dataclasses.replace(row, search=trainable.Search("hidden_layers", DEPTHS)) if row.search else row
+        for row in trainable.TRAINABLE
     ]
-    monkeypatch.setattr(learner, "TRAINABLE", tuple(rows))
+    monkeypatch.setattr(trainable, "TRAINABLE", tuple(rows))
 
 
 def train(name, measured, out, **words):
@@ -124,7 +126,7 @@ def test_equal_seeds_give_equal_files_and_the_file_answers_the_same(name, measur
 def test_ours_carries_the_law_to_nets_that_it_has_not_seen(measured, tmp_path):
     found = train("layer_sum", measured, tmp_path / "x.safetensors", epochs=20)
     assert latpred.evaluate(found, dataset=measured)[0].median_percent < 4
-    larger = nets.encode_recipes(["cnn:3-64-64?size=16", "fnn:" + "-".join(["1024"] * 14)])
+    larger = measured_nets.encode_recipes(["cnn:3-64-64?size=16", "fnn:" + "-".join(["1024"] * 14)])
     np.testing.assert_allclose(found.predict_nets(larger), law_s(larger), rtol=0.3)
     with pytest.raises(InvalidArgumentError, match="a net has 14 nodes, predictor 'flat_linear' takes at most 10"):
         train("flat_linear", measured, tmp_path / "y.safetensors").predict_nets(larger)
@@ -191,7 +193,7 @@ def test_one_depth_that_fails_ends_the_search_and_nothing_is_lost(measured, few_
 
 def graph_of(text):
     net = GraphBuilder()
-    recipe.build(net, recipe.parse(text))
+    build(net, parse(text))
     return net.build()
 
 
@@ -201,7 +203,7 @@ def test_both_kinds_of_graphs_are_answered_for(tmp_path):
     found = train("layer_sum", both_kinds(200, conditions=here), file)
     for text in ("cnn:3-64-128?size=8", "fnn:16-1024-1"):
         p = latpred.predict(graph=graph_of(text), device="cpu", predictor=file)
-        assert p.latency_s == pytest.approx(found.predict_nets(nets.encode_recipes([text]))[0])
+        assert p.latency_s == pytest.approx(found.predict_nets(measured_nets.encode_recipes([text]))[0])
         assert (p.provenance["latency_ms"], p.coverage) == ("fitted", [])
     larger = latpred.predict(graph=graph_of("cnn:3-64-128?size=32"), device="cpu", predictor=file)
     assert larger.coverage == ["images of 32 x 32: 8 x 8 were measured"]

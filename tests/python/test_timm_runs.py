@@ -3,7 +3,7 @@
 import pytest
 from example_networks import MEASUREMENTS
 from latpred import _core
-from latpred.datasets import timm, timm_runs
+from latpred.datasets import timm, timm_runs, timm_variants
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.recipe import parse
 from latpred.datasets.recorded import timm_module
@@ -119,7 +119,7 @@ def test_merged_branches_leave_fewer_kernels_and_weights(cache):
 def test_the_committed_variants_are_what_timm_builds():
     pytest.importorskip("timm")
     for name in ("resnetv2_50d_gn", "levit_128", "resnet18", "vit_tiny_patch16_224"):
-        assert timm_runs.changes(name) == timm_runs.variants().get(name, [])
+        assert timm_variants.changes(name) == timm_runs.variants().get(name, [])
 
 
 def test_an_option_that_means_nothing_is_refused():

@@ -8,7 +8,7 @@ import pytest
 from latpred import GraphBuilder, _core
 from latpred.datasets import fnn
 from latpred.errors import InvalidArgumentError
-from latpred.training import learner, use
+from latpred.training import trainable, use
 from measured_nets_maker import CONDITIONS, by_law
 from recipe_graphs import built
 
@@ -120,7 +120,7 @@ def test_what_is_out_of_scope_is_refused(here, tmp_path):
 
 def test_predictors_are_listed_and_an_untrained_one_says_how(here, monkeypatch, tmp_path):
     names = [row.name for row in latpred.predictors()]
-    assert set(learner.trainable_names()) <= set(names)
+    assert set(trainable.trainable_names()) <= set(names)
     assert len(names) == len(set(names))
     monkeypatch.setattr(use, "shipped", lambda name: tmp_path / name)
     with pytest.raises(InvalidArgumentError, match=r"comes without a checkpoint.*train\('linear_widths'"):

@@ -12,7 +12,7 @@ from latpred import checkpoint_file
 from latpred.datasets import cnn, fnn
 from latpred.errors import CheckpointError, InvalidArgumentError, LatpredError
 from latpred.lock import Lock
-from latpred.training import learner, net_errors, trained
+from latpred.training import net_errors, trainable, trained
 from latpred.training.loop import UNFINISHED, interval_widths
 from measured_nets_maker import CONDITIONS, by_law, law_s
 
@@ -126,8 +126,8 @@ def counter(monkeypatch):
         return made[-1]
 
     made_to_fail: list[int] = []
-    row = learner.TrainableRow("counter", "counts", make, 6, lambda epochs: {"epochs": epochs}, None)
-    monkeypatch.setattr(learner, "TRAINABLE", (row,))
+    row = trainable.TrainableRow("counter", "counts", make, 6, lambda epochs: {"epochs": epochs}, None)
+    monkeypatch.setattr(trainable, "TRAINABLE", (row,))
     return made, made_to_fail
 
 
@@ -183,8 +183,8 @@ def test_what_cannot_be_written_is_told_before_the_first_epoch(counter, measured
 
 
 def test_training_stops_early_where_the_row_says_so(counter, monkeypatch, measured, tmp_path):
-    row = dataclasses.replace(learner.TRAINABLE[0], patience=2)
-    monkeypatch.setattr(learner, "TRAINABLE", (row,))
+    row = dataclasses.replace(trainable.TRAINABLE[0], patience=2)
+    monkeypatch.setattr(trainable, "TRAINABLE", (row,))
     found = latpred.train("counter", dataset=measured, out=tmp_path / "x.safetensors", progress=False)
     assert (found.manifest["epochs_done"], found.manifest["best_epoch"]) == (5, 3)
 

@@ -11,7 +11,9 @@ import latpred
 import numpy as np
 import pytest
 from latpred import GraphBuilder, _core, checkpoint_file
-from latpred.datasets import fnn, measured_nets, recipe
+from latpred.datasets import fnn, measured_nets
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 from latpred.errors import InvalidArgumentError
 from latpred.training import trained
 from latpred.training.loop import UNFINISHED
@@ -114,7 +116,7 @@ def test_it_answers_behind_predict(tmp_path):
     path = tmp_path / "x.safetensors"
     found = train("transformer", by_law(COUNT, conditions=here), path)
     net = GraphBuilder()
-    recipe.build(net, recipe.parse("fnn:16-1024-2048-1"))
+    build(net, parse("fnn:16-1024-2048-1"))
     p = latpred.predict(graph=net.build(), device="cpu", predictor=path)
     assert p.latency_s == pytest.approx(found.predict_nets(fnn.encode([(16, 1024, 2048, 1)]))[0])
     assert p.provenance["latency_ms"] == "fitted"

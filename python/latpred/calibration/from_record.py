@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from latpred import _core
+from latpred import _core, loading
 from latpred._core import Graph
 from latpred.calibration.rows import PROBE_PREFIX, Timing, positive
 from latpred.campaign.spec import FIRST_RUN
 from latpred.checks import check_text
-from latpred.datasets import recipe
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.host_device import NAME as HOST
 from latpred.host_device import host_device
@@ -163,13 +164,11 @@ def _at_batches(network: Any, batches: list[int]) -> list[Graph]:
 
 
 def _opened(network: Any, batch: int) -> Graph:
-    from latpred import api
-
     if not isinstance(network, (str, os.PathLike)):
         raise InvalidArgumentError(f"a network is a Graph, a file or a recipe, got {type(network).__name__}")
     if isinstance(network, str) and not Path(network).exists() and ":" in network:
         return _built(network, batch)
-    return api.load(network, batch=batch)
+    return loading.Opened(network, framework=None, input=None, allow_pickle=False).at(batch)
 
 
 def _built(text: str, batch: int) -> Graph:
@@ -178,7 +177,7 @@ def _built(text: str, batch: int) -> Graph:
 
         return probe_graph(text, batch)
     net = _core.GraphBuilder()
-    recipe.build(net, recipe.parse(text))
+    build(net, parse(text))
     return net.build(batch)
 
 

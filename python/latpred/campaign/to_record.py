@@ -7,7 +7,8 @@ from functools import lru_cache
 from latpred import _core, record
 from latpred.campaign.journal import Journal
 from latpred.campaign.spec import FIRST_RUN
-from latpred.datasets.recipe import build, parse
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 from latpred.errors import LatpredError
 
 _UNTIL = "recorded until"  # a fact of the journal

@@ -2,17 +2,14 @@
 
 Rows are what data/measurements says of networks of timm, Accel-NASBench, NAS-Bench-201, FBNet and Once-for-all, and
 what this project measured itself; their graphs are rebuilt from recipes. Nothing is downloaded. Beside them stands what
-the default predictor says of timm's networks on an A100, to teach small networks what it knows:
-
-python -m latpred.datasets.families --out data/measurements/families_modelled.parquet
+the default predictor says of timm's networks on an A100, to teach small networks what it knows
+(families_modelled.py).
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import importlib
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core
-from latpred.datasets import timm, timm_networks
+from latpred.datasets import timm_networks
 from latpred.datasets.assemble import ROWS_FILE
 from latpred.datasets.graph_cache import GraphCache
 from latpred.datasets.recipe import parse
@@ -44,11 +41,6 @@ MEASURED_FILE = "families_measured.parquet"  # by this project: families_measure
 KINDS = ("timm", "anb", "nb201", "fbnet", "ofa")  # of recipes that are whole image networks
 MEASURED, MODELLED = "measured", "modelled"
 LABELS = (MEASURED, MODELLED)
-
-# What is modelled: DIPPM's card, and batches as a search would try them.
-MODELLED_DEVICE = "A100-SXM4-40GB"
-BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
-BATCHES_OF_EACH = 1
 
 # The families of DIPPM's Table 2 and the one that it never saw, by how timm's names begin. Its MobileNets are those of
 # all versions; "tf_", "se" and the like are variants of one family.
@@ -164,7 +156,7 @@ def load(folder: Path | None = None, labels: str = MEASURED) -> Families:
     if labels == MODELLED:
         if not (where / MODELLED_FILE).is_file():
             raise InvalidArgumentError(
-                f"'{where}' has no {MODELLED_FILE}; make it by: python -m latpred.datasets.families --out "
+                f"'{where}' has no {MODELLED_FILE}; make it by: python -m latpred.datasets.families_modelled --out "
                 f"{where / MODELLED_FILE}"
             )
         return Families(pandas.read_parquet(where / MODELLED_FILE), GraphCache(where / GRAPHS_FILE))
@@ -235,82 +227,16 @@ def _part_of_fold(fold: str | None) -> str:
 
 
 def _part_of_text(text: str) -> str:
-    place = _hash(f"families|{text}") % 100
+    place = hash_of(f"families|{text}") % 100
     if place < _TEST_PERCENT:
         return "test"
     return "validation" if place < _TEST_PERCENT + _VALIDATION_PERCENT else "train"
 
 
-def _hash(text: str) -> int:
+def hash_of(text: str) -> int:
     """64 bits, the same everywhere."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def _is_mask(chosen: Any) -> bool:
     return np.asarray(chosen).dtype == bool
-
-
-def modelled(folder: Path) -> pd.DataFrame:
-    """What the default predictor says of all of timm's networks, at some batches each; the half-widths of its 80 %
-    intervals on the logarithmic scale stand beside it."""
-    import pandas
-
-    import latpred
-
-    cache, modules = GraphCache(folder / GRAPHS_FILE), timm.families()
-    checkpoint = Path(latpred.__file__).parent / "data" / "predictors" / "kernel_residual.safetensors"
-    digest = hashlib.sha256(checkpoint.read_bytes()).hexdigest()[:16]
-    rows = []
-    for recipe in cache.recipes():
-        if not recipe.startswith("timm:"):
-            continue
-        network = network_of(recipe)
-        module = f"timm-{modules[network]}"
-        for batch in sorted(sorted(BATCHES, key=lambda size: _hash(f"{recipe}|{size}"))[:BATCHES_OF_EACH]):
-            answer = latpred.predict(graph=cache.graph(recipe, batch), device=MODELLED_DEVICE)
-            ends = answer.intervals
-            size = parse(recipe).name.partition("@")[2]
-            rows.append(
-                {
-                    "id": f"{_hash(f'{recipe}|{batch}|{MODELLED}'):016x}",
-                    "family": family_of(network, module),
-                    "network": network,
-                    "recipe": recipe,
-                    "batch": batch,
-                    "input": f"3,{size},{size}",
-                    "latency_s": answer.latency_s,
-                    "memory_bytes": answer.memory_mb * 1e6,
-                    "energy_j": answer.energy_j,
-                    "label": MODELLED,
-                    "device": answer.device,
-                    "runtime": answer.runtime,
-                    "runtime_version": "",
-                    "precision": answer.precision,
-                    "layout": "nchw",
-                    "autograd": False,
-                    "noise": np.nan,
-                    "module": module,
-                    "protocol": f"answer of {answer.predictor}, checkpoint {digest}",
-                    "source": "latpred",
-                    "licence": "Apache-2.0",
-                }
-                | {
-                    f"{name}_half_width": math.nan if pair is None else math.log(pair[1] / pair[0]) / 2
-                    for name, pair in zip(TARGETS, ends.values(), strict=True)
-                }
-            )
-    return pandas.DataFrame(rows).sort_values("id", ignore_index=True)
-
-
-def main() -> None:
-    """Asks the default predictor again and writes its answers."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    table = modelled(shipped_folder())
-    table.to_parquet(arguments.out, compression="zstd", compression_level=19, index=False)
-    print(f"{len(table)} rows, {arguments.out.stat().st_size} bytes")
-
-
-if __name__ == "__main__":
-    main()

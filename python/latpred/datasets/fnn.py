@@ -203,8 +203,3 @@ def _out_of_scope(reason: str, node: Node | None = None) -> InvalidArgumentError
 def encode(widths: Sequence[Sequence[int]], max_nodes: int | None = None) -> Nets:
     """The arrays of nets of these units; room for `max_nodes` nodes, None: as many as the largest has."""
     return nets.encode([(units, 0) for units in widths], max_nodes)
-
-
-def adjacency(length: int) -> np.ndarray:
-    """[N, N] bool of a net of `length` nodes: row i, column j is true where node i feeds node j."""
-    return np.eye(length, k=1, dtype=bool)

@@ -25,7 +25,8 @@ from pathlib import Path
 
 from latpred import _core
 from latpred._core import Graph, Program
-from latpred.datasets.recipe import Recipe, build, parse
+from latpred.datasets.recipe import Recipe, parse
+from latpred.datasets.recipe_builders import build
 from latpred.datasets.recorded import Recorded, is_recorded, record
 from latpred.errors import InvalidArgumentError, LatpredError, MissingDependencyError
 from latpred.folders import cache_folder

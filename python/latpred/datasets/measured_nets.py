@@ -20,13 +20,13 @@ import numpy as np
 
 from latpred import _core
 from latpred.campaign.spec import FIRST_RUN, LATENCY
-from latpred.datasets import rows
-from latpred.datasets.nets import KINDS, NETS_FOR_A_CNN, PARTS, Nets, encode_recipes, kind_of, part_of
+from latpred.datasets import cnn, fnn, rows
+from latpred.datasets.nets import KINDS, NETS_FOR_A_CNN, PARTS, Nets, encode, kind_of, part_of
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -38,6 +38,15 @@ _METADATA = b"latpred"
 # Digits that are kept: a quarter of a permille is far below the noise of any timing, and half of the bits of a float.
 _KEPT_MANTISSA_BITS = 12
 _COLUMNS = ("recipe", "latency_s", "first_run_s", "noise", "again_s")
+
+
+def encode_recipes(recipes: Sequence[str]) -> Nets:
+    """The arrays of these nets."""
+    sizes: dict[str, Callable[[str], tuple[Sequence[int], int]]] = {
+        "fnn": lambda recipe: (fnn.widths_of(recipe), 0),
+        "cnn": cnn.sizes_of,
+    }
+    return encode([sizes[kind_of(recipe)](recipe) for recipe in recipes])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -91,17 +91,6 @@ def kind_of(recipe: str) -> str:
 def words_of(kinds: Iterable[str]) -> str:
     """ "feed-forward nets and plain CNNs" """
     return " and ".join(text for kind, text in KINDS.items() if kind in set(kinds))
-
-
-def encode_recipes(recipes: Sequence[str]) -> Nets:
-    """The arrays of these nets."""
-    from latpred.datasets import fnn
-
-    sizes: dict[str, Callable[[str], tuple[Sequence[int], int]]] = {
-        "fnn": lambda recipe: (fnn.widths_of(recipe), 0),
-        "cnn": cnn.sizes_of,
-    }
-    return encode([sizes[kind_of(recipe)](recipe) for recipe in recipes])
 
 
 def encode(nets: Sequence[tuple[Sequence[int], int]], max_nodes: int | None = None) -> Nets:

@@ -1,7 +1,5 @@
 """What timm's benchmark.py made of a network before it timed it, which its tables do not say.
 
-python -m latpred.datasets.timm_runs --out python/latpred/data/measurements/timm_variants.json
-
 All its GPU tables were made with --fast-norm: under autocast timm's own norms compute in half precision, torch.nn's in
 float32. Of a ResNetV2-50 with group norms an RTX 4090 runs 3,799 images a second, with batch norms 4,199; group norms
 in float32, with their casts, would take three times as long as what lies between. Those of torch 2.9.1 were made with
@@ -12,14 +10,10 @@ a ViT-Ti/16 on images of 384 x 384 takes 0.62 s for 1,024 of them with torch 1.1
 
 from __future__ import annotations
 
-import argparse
 import json
-import multiprocessing
 import re
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 from latpred.datasets.recipe import Recipe
 from latpred.datasets.recorded import (
@@ -30,9 +24,6 @@ from latpred.datasets.recorded import (
     SCALED_QUERIES,
     SCALED_SCORES,
     TORCH_NORM,
-    timm_fused_attention,
-    timm_module,
-    timm_norms,
 )
 
 VARIANTS_FILE = "timm_variants.json"
@@ -88,35 +79,3 @@ def as_run(recipe: Recipe, family: str, runtime_version: str) -> str:
     if version < LATER_FUSED_ATTENTION_SINCE.get(family, FUSED_ATTENTION_SINCE) and FUSED_ATTENTION in changes:
         parameters[ATTENTION] = SCALED_QUERIES if family in ONCE_SCALED_QUERIES else SCALED_SCORES
     return str(Recipe(recipe.kind, recipe.name, parameters)) if parameters else ""
-
-
-def changes(name: str) -> list[str]:
-    """What the options change in a network: it is built twice, without weights."""
-    plain = timm_module(Recipe("timm", name, {}), None)
-    found = sorted({type(norm).__name__ for norm in timm_norms(plain)})
-    if timm_fused_attention(plain):
-        found.append(FUSED_ATTENTION)
-    merged = timm_module(Recipe("timm", name, {REPARAM: "1"}), None)
-    return found + [MERGED] * (sum(1 for _ in merged.modules()) != sum(1 for _ in plain.modules()))
-
-
-def main() -> None:
-    """Writes the file that variants() reads."""
-    from rich.progress import track
-
-    from latpred.datasets import timm
-
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    names = sorted(timm.families())
-    # Spawned, not forked: torch's threads do not survive a fork.
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        of_each = list(track(pool.map(changes, names, chunksize=8), "networks", total=len(names)))
-    found = {name: changed for name, changed in zip(names, of_each, strict=True) if changed}
-    arguments.out.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n", encoding="utf-8")
-    print(f"{arguments.out}: {len(found)} networks that the options change")
-
-
-if __name__ == "__main__":
-    main()

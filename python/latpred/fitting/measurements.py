@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latpred import _core
-from latpred.datasets import accel_nasbench, aiconfigurator, neusight, recipe, rows
+from latpred.datasets import accel_nasbench, aiconfigurator, neusight, rows
+from latpred.datasets.recipe import parse
+from latpred.datasets.recipe_builders import build
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks
 
 if TYPE_CHECKING:
@@ -164,7 +166,7 @@ def lower(table: pd.DataFrame) -> Samples:
     sms = {name: _core.device(name).sms for name in table.device.unique()}
     for index, (row, ran) in enumerate(zip(table.itertuples(index=False), rows.executed(table), strict=True)):
         net = _core.GraphBuilder()
-        recipe.build(net, recipe.parse(ran))
+        build(net, parse(ran))
         fused = _core.fuse(net.build(int(row.batch)), row.runtime, row.precision)
         features = _core.featurize(fused, row.device, row.partition)
         launches_s[index] = fused.num_launches * host_of_launch[row.runtime]

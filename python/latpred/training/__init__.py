@@ -43,7 +43,7 @@ def train(
     progress: show a bar with loss and time left.
     """
     from latpred.training import loop, search
-    from latpred.training.learner import trainable_row
+    from latpred.training.trainable import trainable_row
 
     row = trainable_row(check_text("predictor", predictor))
     if run_on not in _RUN_ON:

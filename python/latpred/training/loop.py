@@ -17,9 +17,10 @@ from latpred.datasets.nets import PARTS, words_of
 from latpred.errors import CheckpointError, InvalidArgumentError
 from latpred.lock import Lock
 from latpred.training import trained as trained_file
-from latpred.training.learner import Arrays, Learner, Parameters, TrainableRow, names_taking
+from latpred.training.learner import Arrays, Learner, Parameters
 from latpred.training.net_errors import by_band, noise_floor
 from latpred.training.progress import Show, progress
+from latpred.training.trainable import TrainableRow, names_taking
 from latpred.training.trained import Trained
 from latpred.writing import writing
 

@@ -14,8 +14,8 @@ from latpred import checkpoint_file
 from latpred.datasets.measured_nets import MeasuredNets
 from latpred.training import loop
 from latpred.training import trained as trained_file
-from latpred.training.learner import Search, TrainableRow
 from latpred.training.progress import progress
+from latpred.training.trainable import Search, TrainableRow
 from latpred.training.trained import Trained
 
 

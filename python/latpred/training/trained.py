@@ -16,7 +16,8 @@ from latpred.datasets.nets import NODE_ATTRIBUTES, Nets, encode, words_of
 from latpred.datasets.plain_graph import PlainGraph, from_graph
 from latpred.errors import CheckpointError, InvalidArgumentError
 from latpred.host_device import OTHER_DEVICE_HALF_WIDTH
-from latpred.training.learner import Learner, trainable_row
+from latpred.training.learner import Learner
+from latpred.training.trainable import trainable_row
 
 if TYPE_CHECKING:
     from latpred._core import Graph

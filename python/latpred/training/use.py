@@ -13,7 +13,7 @@ from latpred._core import unknown_name_message
 from latpred.errors import InvalidArgumentError
 from latpred.host_device import NAME as HOST
 from latpred.request import make_request
-from latpred.training.learner import trainable_names
+from latpred.training.trainable import trainable_names
 from latpred.training.trained import Trained, load
 
 if TYPE_CHECKING:

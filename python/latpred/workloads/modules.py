@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from latpred import _core
-from latpred.datasets import recipe
+from latpred.datasets.recipe_builders import build
 from latpred.errors import InvalidArgumentError, LatpredError, ProfilerError
 from latpred.optional import need
 from latpred.workloads import memory, sources
@@ -93,7 +93,7 @@ class ModuleWorkload(Workload):
         if not sources.is_module(source):
             with contextlib.suppress(InvalidArgumentError):  # a kind that MODULES alone builds
                 net = _core.GraphBuilder()
-                recipe.build(net, sources.recipe_of(source))
+                build(net, sources.recipe_of(source))
                 return net.build(self.setting.batch)
         return self.graph()
 

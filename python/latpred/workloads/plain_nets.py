@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from latpred import _core
 from latpred._torch import predictors_module
-from latpred.datasets import cnn, fnn, recipe
+from latpred.datasets import cnn, fnn
+from latpred.datasets.recipe_builders import build
 from latpred.errors import InvalidArgumentError
 from latpred.workloads.sources import recipe_of
 from latpred.workloads.workload import Setting, Workload, protocol_of
@@ -88,5 +89,5 @@ class PlainNetWorkload(Workload):
 
     def graph(self) -> Graph:
         net = _core.GraphBuilder()
-        recipe.build(net, recipe_of(self.setting.source))
+        build(net, recipe_of(self.setting.source))
         return net.build(self.setting.batch)

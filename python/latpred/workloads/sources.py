@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from latpred.datasets import cnn, fnn, recorded
-from latpred.datasets.recipe import Recipe, builders, parse
+from latpred.datasets.recipe import Recipe, parse
+from latpred.datasets.recipe_builders import BUILDERS
 from latpred.errors import InvalidArgumentError
 from latpred.optional import need
 from latpred.workloads.workload import Setting
@@ -58,7 +59,7 @@ def refuse_sizes(recipe: str | Recipe, said_by: str) -> NoReturn:
 
 def kinds() -> list[str]:
     """Of recipes that some runtime of latpred's own runs."""
-    return list(dict.fromkeys([*builders(), *recorded.BUILDERS, *MODULES]))
+    return list(dict.fromkeys([*BUILDERS, *recorded.BUILDERS, *MODULES]))
 
 
 def _refuse_file(source: str) -> None:
