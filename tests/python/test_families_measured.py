@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from latpred import datasets
-from latpred.datasets import families, families_measured, family_networks
+from latpred.datasets import families, families_measured, family_networks, timm
 from latpred.datasets.rows import Row, to_table
 from latpred.errors import InvalidArgumentError
 from latpred.fitting.split import part_of_family
@@ -63,8 +63,8 @@ def test_every_family_is_left_out_with_its_module():
     for name in families_measured.MODULES:
         title, module = families_measured.family_and_module(f"family:{name}?size=128")
         assert title.lower() == name
-        timm_names = [network for network in families.timm.families() if families.family_of(network, module) == title]
-        assert any(f"timm-{families.timm.families()[network]}" == module for network in timm_names)
+        timm_names = [network for network in timm.families() if families.family_of(network, module) == title]
+        assert any(f"timm-{timm.families()[network]}" == module for network in timm_names)
     assert families_measured.family_and_module("timm:regnety_002@224") == ("timm-regnet", "timm-regnet")
 
 
