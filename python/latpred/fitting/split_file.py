@@ -1,6 +1,8 @@
-"""Makes the split file:
+"""Makes a split file, as data/splits/gpu.json was made before the first fit:
 
-python -m latpred.fitting.split_file --data FOLDER --out python/latpred/data/splits/gpu.json
+python -m latpred.fitting.split_file --data FOLDER --out split.json
+
+Rows of attention were read after that: gpu.json leaves none of their blocks out, and stays as it was written down.
 """
 
 from __future__ import annotations
