@@ -6,6 +6,9 @@ python benchmarks/kernel_cycles.py
 A trace names its kernels and we name ours: the two meet in order, where a network has as many of both. Cycles are those
 of the data sheet's highest clock, of one SM: all SMs work at once. Kernels under 10 us are left out, since starting
 them is part of their time.
+
+Of average pools it prints too what whole networks show on older cards: those of NAS-Bench-201 at their largest batch
+differ in how many pools, convolutions and sums they have, so that least squares tell what each kind takes.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from latpred import _core
 from latpred.datasets import kernel_traces
 from latpred.datasets.graph_cache import GraphCache, graph_of
+from scipy.optimize import nnls
 
 MEASUREMENTS = Path(__file__).resolve().parents[1] / "data" / "measurements"
 SHORTEST_S = 10e-6
+LARGEST_BATCH = 256  # of NAS-Bench-201
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +64,20 @@ KINDS = (
         lambda kernel: kernel.macs / kernel.window,
         lambda kernel: kernel.window,
     ),
+    Kind(
+        "max_pool_forward_nchw",
+        "an output of a window of so many elements",
+        lambda kernel: kernel.pooled > 0 and "max_pool" in kernel.name,
+        lambda kernel: kernel.pooled,
+        lambda kernel: kernel.window,
+    ),
+    Kind(
+        "avg_pool2d",
+        "an output of a window of so many elements",
+        lambda kernel: kernel.pooled > 0 and "avg_pool" in kernel.name,
+        lambda kernel: kernel.pooled,
+        lambda kernel: kernel.window,
+    ),
 )
 
 
@@ -84,6 +105,31 @@ def measured() -> dict[str, dict[tuple[float, str], list[float]]]:
     return found
 
 
+def work_by_kind(recipe: str, batch: int) -> dict[str, float]:
+    """FLOPs of convolutions, results of pools and bytes of all others, by the kind of kernel."""
+    work: dict[str, float] = defaultdict(float)
+    for kernel in _core.fuse(graph_of(recipe, batch), "eager", "fp32").rows:
+        amount = kernel.flops if kernel.kind.startswith("conv") else kernel.pooled or kernel.bytes_in + kernel.bytes_out
+        work[kernel.kind] += kernel.repeat * amount
+    return work
+
+
+def of_networks() -> dict[str, float]:
+    """Cycles of an SM for an output of a 3 x 3 average pool in the networks of NAS-Bench-201, by card."""
+    rows = pd.read_parquet(MEASUREMENTS / "rows.parquet")
+    rows = rows[(rows.family == "nb201") & (rows.batch == LARGEST_BATCH)]
+    work = pd.DataFrame({recipe: work_by_kind(recipe, LARGEST_BATCH) for recipe in rows.recipe.unique()}).T.fillna(0)
+    found = {}
+    for name, timed in rows.groupby("device"):
+        design = work.loc[timed.recipe].to_numpy() / timed.value.to_numpy()[:, None]
+        scale = design.max(axis=0)
+        taken_s, _ = nnls(design / scale, np.ones(len(timed)))
+        card = _core.device(str(name))
+        of_output_s = (taken_s / scale)[work.columns.get_loc("pool")]
+        found[str(name)] = float(of_output_s * card.sms * (card.clock_hz or np.nan))
+    return found
+
+
 def main() -> None:
     """Prints a line for each kind, size and precision."""
     found = measured()
@@ -92,6 +138,9 @@ def main() -> None:
         for (size, precision), counts in sorted(found[kind.name].items()):
             ends = f"{min(counts):.3g} to {max(counts):.3g}"
             print(f"  {size:6.0f} {precision:8} {statistics.median(counts):6.3g} ({ends}; {len(counts)} kernels)")
+    print("avg_pool2d: cycles of an SM for an output of a window of 9 elements in whole networks")
+    for device, count in of_networks().items():
+        print(f"  {device:18} {count:6.3g}")
 
 
 if __name__ == "__main__":

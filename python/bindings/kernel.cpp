@@ -29,6 +29,7 @@ void bind_kernel(py::module_& module) {
       .def_readonly("row", &Kernel::row)
       .def_readonly("normalised", &Kernel::normalised)
       .def_readonly("masked", &Kernel::masked)
+      .def_readonly("pooled", &Kernel::pooled)
       .def_readonly("is_native_depthwise", &Kernel::is_native_depthwise)
       .def_readonly("is_unaligned", &Kernel::is_unaligned)
       .def_readonly("interpolates", &Kernel::interpolates)

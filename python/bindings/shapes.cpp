@@ -25,6 +25,7 @@ InputSize to_input_size(const PythonInput& input) {
 }  // namespace
 
 void bind_shapes(py::module_& module) {
+  module.attr("NO_BATCH") = kNoBatch;
   module.def(
       "resolve",
       [](std::shared_ptr<Program> program, std::int64_t batch, const std::optional<PythonInput>& only,
@@ -37,7 +38,7 @@ void bind_shapes(py::module_& module) {
       py::arg("program").none(false), py::arg("batch") = 1, py::arg("only") = py::none(),
       py::arg("by_name") = std::map<std::string, PythonInput>{}, py::call_guard<py::gil_scoped_release>(),
       "The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, "
-      "each (sizes without the batch, dtype or None, position of the batch, -1 of one without, or None).");
+      "each (sizes without the batch, dtype or None, position of the batch, NO_BATCH of one without, or None).");
   module.def("inputs_with_steps_first", &inputs_with_steps_first, py::arg("program"),
              "Names of inputs that a recurrent layer reads with the steps first: their batch stands second.");
   module.def(

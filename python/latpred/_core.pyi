@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'MemoryFit', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'input_copy_s', 'inputs_with_steps_first', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'largest_batch', 'load_predictor', 'measure', 'measure_host', 'memory_fit', 'memory_kinds', 'mig_profiles', 'node_features', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'version_age', 'version_stack', 'version_standing_for', 'with_batch', 'with_speed']
+__all__: list[str] = ['Answer', 'BandwidthPoint', 'Cache', 'CalibrationFactors', 'Clock', 'Criterion', 'CudaClock', 'CudaGraph', 'CudaLibraries', 'Device', 'EnergyEstimate', 'EnergyWindow', 'Evidence', 'Fact', 'FeatureColumn', 'Features', 'GivenLatency', 'Gpu', 'GpuFacts', 'GpuMemory', 'GpuState', 'Graph', 'GraphBuilder', 'GraphColumn', 'HostClock', 'HostFacts', 'HostRead', 'HostSpeed', 'IntervalTerms', 'Kernel', 'KernelRow', 'KernelTerms', 'Kernels', 'Label', 'LabelRule', 'LatencyOutput', 'LoadedPredictor', 'Measurement', 'MemoryEstimate', 'MemoryFit', 'NO_BATCH', 'Node', 'NodeFeatureSet', 'NodeFeatures', 'Operator', 'Partition', 'PartitionRow', 'Pinning', 'Precision', 'PredictRequest', 'Predictor', 'Program', 'Protocol', 'ProtocolRow', 'ReferenceRun', 'ReferenceWorkload', 'ResourceProfile', 'Runtime', 'Sample', 'Session', 'SharingMode', 'SmPartition', 'SniffedFile', 'Source', 'Statistics', 'TORCH_VERSION', 'Tensor', 'TermColumn', 'TermRow', 'allowed_cores', 'checkpoint_format', 'choose_label', 'core_times', 'criteria', 'cuda_unavailable_reason', 'device', 'device_aliases', 'devices', 'estimate_energy', 'estimate_memory', 'extract_subgraphs', 'feature_columns', 'featurize', 'fit_interference', 'frameworks', 'fuse', 'gpu_facts', 'host_device', 'host_facts', 'input_copy_s', 'inputs_with_steps_first', 'interference', 'join_host_s', 'kernel_terms', 'label_rules', 'largest_batch', 'load_predictor', 'measure', 'measure_host', 'memory_fit', 'memory_kinds', 'mig_profiles', 'node_features', 'operators', 'outliers', 'partition', 'pick_mig_profile', 'precisions', 'predictors', 'protocol', 'protocols', 'read_exported_program', 'read_program', 'reference_run', 'reference_workloads', 'resolve', 'resource_profile', 'runtime', 'runtimes', 'samples_wanted', 'sharing_modes', 'slow_down', 'sniff_path', 'statistics', 'term_columns', 'term_rows', 'unknown_name_message', 'version_age', 'version_stack', 'version_standing_for', 'with_batch', 'with_speed']
 class Statistics:
     """
     What repeated times say; seconds, and shares relative to 1.
@@ -1141,6 +1141,9 @@ class Kernel:
     def normalised(self) -> float:
         ...
     @property
+    def pooled(self) -> float:
+        ...
+    @property
     def positions(self) -> float:
         ...
     @property
@@ -2095,7 +2098,7 @@ def reference_workloads() -> list[ReferenceWorkload]:
     """
 def resolve(program: Program, batch: typing.SupportsInt | typing.SupportsIndex = 1, only: tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None, typing.SupportsInt | typing.SupportsIndex | None] | None = None, by_name: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str | None, typing.SupportsInt | typing.SupportsIndex | None]] = {}) -> Graph:
     """
-    The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None, position of the batch, -1 of one without, or None).
+    The graph that a program is at a batch and at input sizes: `only` for the one input, `by_name` for several, each (sizes without the batch, dtype or None, position of the batch, NO_BATCH of one without, or None).
     """
 def resource_profile(kernels: Kernels, device: Device, partition: str, latency_s: typing.SupportsFloat | typing.SupportsIndex, busy_s: typing.SupportsFloat | typing.SupportsIndex) -> ResourceProfile:
     ...
@@ -2155,5 +2158,6 @@ def with_speed(host: Device, fp32_flops_per_s: typing.SupportsFloat | typing.Sup
     """
     The same with what was measured on it.
     """
+NO_BATCH: int = -1
 TORCH_VERSION: str | None
 __version__: str

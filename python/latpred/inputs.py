@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from latpred._core import NO_BATCH
 from latpred.errors import InvalidArgumentError
 
 BATCH = "batch"  # where it stands among the sizes, if not first
 UNBATCHED = "unbatched"  # before the sizes of an input that has no batch
-NO_BATCH = -1  # as its position
 
 
 class InputSize(NamedTuple):

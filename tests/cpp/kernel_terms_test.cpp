@@ -77,7 +77,8 @@ TEST(KernelTerms, AGapIsCountedInCyclesAndMemoriesAreOfAKind) {
   EXPECT_LT(terms(stream(1), "RTX 4090").gap_scale, 1);
   EXPECT_NEAR(terms(stream(1), "A100").cycles_per_byte, 108 * 1.41e9 / 1.555e12 / 0.12, 1e-2);
   EXPECT_GT(terms(stream(1), "RTX 4090").cycles_per_byte, 2);
-  EXPECT_EQ(memory_kind(device("GTX 1080 Ti")), MemoryKind::old_graphics);
+  EXPECT_EQ(memory_kind(device("P4")), MemoryKind::old_graphics);
+  EXPECT_EQ(memory_kind(device("GTX 1080 Ti")), MemoryKind::fast_graphics);
   EXPECT_EQ(memory_kind(device("H100")), MemoryKind::stacked);
   EXPECT_EQ(memory_kind(device("T4")), MemoryKind::graphics);
   EXPECT_EQ(memory_kind(device("RTX 4090")), MemoryKind::fast_graphics);
@@ -155,8 +156,33 @@ TEST(KernelTerms, PyTorchsOwnDepthwiseConvolutionKeepsTheSmsBusy) {
   EXPECT_DOUBLE_EQ(native.least_compute_s, 0.9 * native.compute_s);
   EXPECT_NEAR(terms(kernel, "H200", "66sm").compute_s, 2 * native.compute_s, 1e-12);
   EXPECT_EQ(input(kernel, "H200", "native_depthwise"), 1);
+  const auto cycles_on = [&](std::string_view name) {
+    const Device& other = device(name);
+    return terms(kernel, name).compute_s * other.sms * *other.clock_hz * other.sustained_share.value;
+  };
+  EXPECT_NEAR(cycles_on("V100"), cycles_on("H200"), 1);
+  EXPECT_NEAR(cycles_on("GTX 1080 Ti"), 2.2 * cycles_on("H200"), 1);
   const double on_cores_s = terms(kernel, "Core i9-10940X").compute_s;
   kernel.is_native_depthwise = false;
+  EXPECT_EQ(terms(kernel, "Core i9-10940X").compute_s, on_cores_s);  // which are no SMs
+}
+
+TEST(KernelTerms, PyTorchsOwnPoolingKeepsTheSmsBusy) {
+  Kernel kernel = stream(kMega);
+  kernel.kind = CostKind::pool;
+  kernel.window = 9;
+  kernel.flops = 9e8;
+  const double by_others_s = terms(kernel, "H200").compute_s;
+  kernel.pooled = 1e8;
+  const Device& on = device("H200");
+  const double cycle_s = 1 / (*on.clock_hz * on.sustained_share.value);
+  const KernelTerms own = terms(kernel, "H200");
+  EXPECT_NEAR(own.compute_s, 1e8 * (2.4 + 9 * 0.21) / 1.4 * cycle_s / on.sms, 1e-12);
+  EXPECT_GT(own.compute_s, 10 * by_others_s);
+  EXPECT_DOUBLE_EQ(own.least_compute_s, 0.9 * own.compute_s);
+  EXPECT_NEAR(terms(kernel, "H200", "66sm").compute_s, 2 * own.compute_s, 1e-12);
+  const double on_cores_s = terms(kernel, "Core i9-10940X").compute_s;
+  kernel.pooled = 0;
   EXPECT_EQ(terms(kernel, "Core i9-10940X").compute_s, on_cores_s);  // which are no SMs
 }
 

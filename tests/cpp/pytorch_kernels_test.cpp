@@ -68,11 +68,21 @@ TEST(PytorchKernels, OnlyWherePyTorchIsAsked) {
   const auto first = [](const Graph& graph, std::string_view runtime) {
     return fuse(graph, runtime, "fp16").rows.at(0);
   };
+  GraphMaker make_pool;
+  const TensorId image = make_pool.input({2, 16, 8, 8});
+  const Graph pool = make_pool.build({make_pool.node(OperatorId::max_pool, {image}, {2, 16, 4, 4},
+                                                     {{"kernel_shape", Shape{3, 3}}, {"strides", Shape{2, 2}}})});
+  GraphMaker make_mean;
+  const TensorId features = make_mean.input({2, 16, 8, 8});
+  const Graph mean = make_mean.build({make_mean.node(OperatorId::global_average_pool, {features}, {2, 16, 1, 1})});
+  EXPECT_EQ(first(pool, "eager").pooled, 2 * 16 * 4 * 4);
+  EXPECT_EQ(first(mean, "eager").pooled, 0);  // reduces all of an image
   EXPECT_TRUE(first(depthwise, "eager").is_native_depthwise);
   EXPECT_FALSE(first(depthwise, "tensorrt").is_native_depthwise);
   EXPECT_TRUE(first(head, "eager").is_unaligned);
   for (const std::string_view runtime : {"compiled", "tensorrt", "onnxruntime"}) {
     EXPECT_FALSE(first(head, runtime).is_unaligned) << runtime;  // pads them, or was not looked at
+    EXPECT_EQ(first(pool, runtime).pooled, 0) << runtime;        // has kernels of its own
   }
 }
 

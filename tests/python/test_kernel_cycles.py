@@ -28,6 +28,9 @@ def found() -> dict[tuple[str, float], list[float]]:
         ("layer_norm", 768, 350 + 0.55 * 768, 100),
         ("conv_depthwise2d", 9, 1.6 + 0.11 * 9, 25),
         ("conv_depthwise2d", 25, 1.6 + 0.11 * 25, 9),
+        ("max_pool_forward_nchw", 9, 2.4 + 0.21 * 9, 3),
+        ("max_pool_forward_nchw", 4, 2.4 + 0.21 * 4, 4),
+        ("avg_pool2d", 4, 2.4 + 0.21 * 4, 2),
     ],
 )
 def test_are_those_of_the_traces(
@@ -44,3 +47,10 @@ def test_a_batch_norm_of_large_images_is_bound_by_its_bytes_at_float32(
     counts = found["bn_fw", 112 * 112]
     assert min(counts) == pytest.approx(0.57 * 112 * 112, rel=0.12)  # in half precision
     assert max(counts) > 0.6 * 112 * 112
+
+
+def test_average_pools_take_older_cards_as_many_cycles() -> None:
+    module: Any = benchmark_module("kernel_cycles")
+    counts = module.of_networks()
+    assert sorted(counts) == ["GTX 1080 Ti", "RTX 2080 Ti", "TITAN X (Pascal)", "TITAN Xp"]
+    assert list(counts.values()) == pytest.approx([2.4 + 0.21 * 9] * 4, rel=0.2)

@@ -37,6 +37,7 @@ struct Kernel {
   double positions = 0;   // pixels of one output image: convolutions, pooling, resizing, batch norms
   double row = 0;         // elements that one result of a norm, softmax or reduction combines
   double normalised = 0;  // elements that PyTorch's own kernel of a norm goes through; 0: another's, or no norm
+  double pooled = 0;      // results of PyTorch's own kernel of pooling; 0: another's, or no pooling
   bool masked = false;    // attention with a mask added to its scores
   bool is_native_depthwise = false;  // a depth-wise convolution by PyTorch's own kernel, which cuDNN is not asked for
   bool is_unaligned = false;         // a product, as it lies, of 16-bit rows that begin between multiples of 16 bytes

@@ -52,6 +52,13 @@ double normalised_elements(const Graph& graph, const Node& node, const AnchorCon
   return kind == CostKind::batch_norm && is_channels_last ? 0 : static_cast<double>(input->num_elements());
 }
 
+// Adaptive and global pooling, which have no window, are other kernels, as is all with the channels innermost.
+double pooled_elements(const Graph& graph, const Node& node, const Kernel& row) {
+  const Tensor* output = output_tensor(graph, node, 0);
+  if (row.kind != CostKind::pool || row.channels_last || row.window <= 1 || output == nullptr) return 0;
+  return static_cast<double>(output->num_elements());
+}
+
 // [batch, channels, ...]; instance norms have a group for each channel.
 double elements_of_group(const Node& node, const Shape& shape) {
   const bool is_instance = node.op == OperatorId::instance_norm;
@@ -100,6 +107,7 @@ void describe_anchor(const Graph& graph, const Node& node, const AnchorContext& 
     row.window = static_cast<double>(convolution->window_elements());
     row.is_3x3 = is_3x3(node, *convolution);
   }
+  if (context.is_pytorch) row.pooled = pooled_elements(graph, node, row);
   row.is_native_depthwise = context.calls_pytorch && is_native_depthwise(row);
 }
 

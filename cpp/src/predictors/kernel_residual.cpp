@@ -105,14 +105,18 @@ KernelResidual::LogSeconds KernelResidual::log_seconds(const KernelBatch& batch,
 }
 
 at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) const {
-  const auto of_kernels = [&](const at::Tensor& effects /* [n, k]: the last one on the gap */, double sd) {
-    const std::int64_t gap = effects.size(1) - 1;
-    return half_squares(effects.narrow(1, 0, gap), sd) + half_squares(effects.select(1, gap), priors.gap_sd);
+  // [n, k]: of compute, and the last two on memory and on the gap
+  const auto of_kernels = [&](const at::Tensor& effects, double compute_sd, double memory_sd) {
+    const std::int64_t memory = effects.size(1) - 2;
+    return half_squares(effects.narrow(1, 0, memory), compute_sd) + half_squares(effects.select(1, memory), memory_sd) +
+           half_squares(effects.select(1, memory + 1), priors.gap_sd);
   };
-  return of_kernels(chip_effects_, priors.chip_sd) + of_kernels(device_effects_, priors.device_sd) +
-         of_kernels(version_effects_, priors.version_sd) + half_squares(launch_effects_, priors.launch_sd) +
-         half_squares(host_effects_, priors.host_sd) + half_squares(kind_bias_, priors.kind_sd) +
-         half_squares(memory_effects_, priors.memory_sd) + half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
+  return of_kernels(chip_effects_, priors.chip_sd, priors.chip_memory_sd) +
+         of_kernels(device_effects_, priors.device_sd, priors.device_memory_sd) +
+         of_kernels(version_effects_, priors.version_sd, priors.version_sd) +
+         half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
+         half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd) +
+         half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +
          half_squares(host_column_effects_ / priors.host_column_sd, 1);
 }
 

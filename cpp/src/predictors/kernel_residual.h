@@ -26,8 +26,10 @@ struct KernelResidualSizes {
 
 // Prior standard deviations of effects, on the log scale.
 struct KernelResidualPriors {
-  double chip_sd = 0;
-  double device_sd = 0;
+  double chip_sd = 0;  // on compute
+  double chip_memory_sd = 0;
+  double device_sd = 0;  // on compute
+  double device_memory_sd = 0;
   double gap_sd = 0;  // of a chip, device or version
   double version_sd = 0;
   double launch_sd = 0;

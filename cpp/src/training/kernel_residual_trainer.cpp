@@ -34,7 +34,9 @@ void check_options(const KernelResidualOptions& options) {
       {"learning_rate", options.learning_rate},
       {"huber_beta", options.huber_beta},
       {"chip_sd", options.chip_sd},
+      {"chip_memory_sd", options.chip_memory_sd},
       {"device_sd", options.device_sd},
+      {"device_memory_sd", options.device_memory_sd},
       {"gap_sd", options.gap_sd},
       {"version_sd", options.version_sd},
       {"launch_sd", options.launch_sd},
@@ -123,7 +125,9 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
     return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat);
   };
   const KernelResidualPriors priors{options.chip_sd,
+                                    options.chip_memory_sd,
                                     options.device_sd,
+                                    options.device_memory_sd,
                                     options.gap_sd,
                                     options.version_sd,
                                     options.launch_sd,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpred._core import NO_BATCH
 from latpred.datasets.graph_cache import graph_of
 from latpred.errors import InvalidArgumentError
-from latpred.inputs import NO_BATCH, InputSize, parse_inputs
+from latpred.inputs import InputSize, parse_inputs
 from latpred.optional import need
 from latpred.workloads import standard_onnx
 from latpred.workloads.sources import onnx_path, recipe_of
