@@ -67,11 +67,13 @@ class AlikeNetworks:
         first = dict(zip(self.points_of, ends - list(self.points_of.values()), strict=True))
         for place in np.unique(where):
             rows = np.flatnonzero(where == place)
-            near = _nearness(asked[rows], self.points)
-            found[rows] = _drawn(near, self.off, self.count, SHRINKAGE)
+            networks, which = np.unique(asked[rows], axis=0, return_inverse=True)  # most were timed at several batches
+            near = _nearness(networks, self.points)
+            factor = _drawn(near, self.off, self.count, SHRINKAGE)
             if place in first:
                 there = slice(first[place], first[place] + self.points_of[place])
-                found[rows] += _drawn(near[:, there], self.rest[there], self.count[there], SHRINKAGE_THERE)
+                factor += _drawn(near[:, there], self.rest[there], self.count[there], SHRINKAGE_THERE)
+            found[rows] = factor[which.ravel()]
         return found
 
     def distance(self, asked: np.ndarray) -> np.ndarray:
