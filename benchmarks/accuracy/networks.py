@@ -62,6 +62,12 @@ def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, 
     return answers
 
 
+def answer_baselines(folder: Path, work: Path, situation: str, part: str, names: list[str]) -> str:
+    """The same in a process of its own; `folder` keeps the table."""
+    baseline_answers(left_out.load(folder), work, situation, part, names)
+    return f"{situation} {part}"
+
+
 def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, Any]]:
     """The lines of all tables, of the answers that `work` has."""
     names = [name for name in BASELINES if name != TREES or has_trees()]
@@ -75,6 +81,12 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
         for cell in left_out.plan(table.rows, wanted)
         if ((answers.situation == cell[0]) & (answers.what == cell[1])).any()
     ]
+    left_out.save(table, work / "table")
+    calls = [(work / "table", work, *cell, names) for cell in parts]
+    with Progress() as progress:
+        task = progress.add_task("baselines", total=len(calls))
+        for name in left_out.side_by_side(answer_baselines, calls):
+            progress.update(task, advance=1, description=f"baselines {name}")
     found = []
     for situation, part in parts:
         of_part = answers[(answers.situation == situation) & (answers.what == part)]

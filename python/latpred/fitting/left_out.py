@@ -6,7 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
@@ -176,8 +176,14 @@ def run(
         return
     folder = work / "table"
     save(table, folder)
+    for name in side_by_side(fit, [(folder, work, *cell, changes) for cell in missing]):
+        done += 1
+        yield done, len(wanted), name
+
+
+def side_by_side(function: Callable[..., str], calls: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    """What `function` returns of each of `calls`, as they end: in WORKERS processes of one thread each."""
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for made in as_completed([pool.submit(fit, folder, work, *cell, changes) for cell in missing]):
-            done += 1
-            yield done, len(wanted), made.result()
+        for made in as_completed([pool.submit(function, *call) for call in calls]):
+            yield made.result()
