@@ -23,7 +23,7 @@ enum class KernelLibrary : std::uint8_t { convolution = 0, product = 1, none = 2
 inline constexpr std::size_t kNumKernelLibraries = 3;
 
 // Memories that hold different shares of their data sheet's bandwidth: the fast ones of desktop cards the most, GDDR6,
-// which server cards run with their error correction among the data, less, Pascal's the least.
+// which server cards run with their error correction among the data, less, GDDR5 the least.
 enum class MemoryKind : std::uint8_t { unknown = 0, stacked = 1, graphics = 2, fast_graphics = 3, old_graphics = 4 };
 inline constexpr std::array<std::string_view, 5> kMemoryKindNames{"unknown", "stacked", "graphics", "fast graphics",
                                                                   "old graphics"};
@@ -32,6 +32,9 @@ inline constexpr std::size_t kNumMemoryKinds = kMemoryKindNames.size() - 1;  // 
 
 // Of the time that a kernel takes at the data sheet's peak: a margin for clocks above it.
 inline constexpr double kSmallestInverse = 0.9;
+
+// Where the fit starts: a kernel computes for so many times as long as physics says, a trial's common efficiency.
+inline constexpr double kStartOfCompute = 1.4;
 
 // Physics of one kernel on a part of a device, as the predictor kernel_residual starts from it. Seconds and bytes of
 // one execution.

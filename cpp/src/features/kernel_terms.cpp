@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "kernels/kind_sets.h"
@@ -52,7 +53,7 @@ constexpr int kLanesOfIntegersCapability = 75;
 constexpr double kGapClockHz = 1.7e9;
 
 // GDDR5X goes with GDDR6X: with GDDR5, which the P4 alone stands for, networks on its cards left out of the fit were
-// off by 10.8 % instead of 9.2.
+// off by 10.8 % instead of 9.2 in a trial (benchmarks/accuracy/networks.py --situations chip, GP102).
 constexpr std::array<std::pair<std::string_view, MemoryKind>, 9> kMemoryKinds{{
     {"HBM2", MemoryKind::stacked},
     {"HBM2e", MemoryKind::stacked},
@@ -134,19 +135,18 @@ double depthwise_cycles(const Kernel& kernel, const Device& device) {
 // cards (NAS-Bench-201 at a batch of 256: 4.0 to 4.9 of 3 x 3).
 constexpr double kPoolCyclesOfOutput = 2.4;
 constexpr double kPoolCyclesOfElement = 0.21;
-// What the fit starts from for all kernels is so many times what physics says of them (predictors/kernel_residual.cpp),
-// and networks have too few pools to unlearn it.
-constexpr double kStartOfTheFit = 1.4;
 
 double pool_cycles(const Kernel& kernel) {
-  return kernel.pooled * (kPoolCyclesOfOutput + kernel.window * kPoolCyclesOfElement) / kStartOfTheFit;
+  // Networks have too few pools to unlearn what the fit starts from for all kernels.
+  return kernel.pooled * (kPoolCyclesOfOutput + kernel.window * kPoolCyclesOfElement) / kStartOfCompute;
 }
 
-// Of PyTorch's own kernels that compute for longer than their arithmetic says.
-double own_kernel_s(const Kernel& kernel, const Device& device, double clock_hz, double sms) {
+// Of PyTorch's own kernels that compute for longer than their arithmetic says; of others nothing.
+std::optional<double> own_kernel_s(const Kernel& kernel, const Device& device, double clock_hz, double sms) {
   if (kernel.normalised > 0) return norm_s(kernel, clock_hz, sms);
-  const double cycles = kernel.is_native_depthwise ? depthwise_cycles(kernel, device) : pool_cycles(kernel);
-  return cycles / clock_hz / sms;
+  if (kernel.is_native_depthwise) return depthwise_cycles(kernel, device) / clock_hz / sms;
+  if (kernel.pooled > 0) return pool_cycles(kernel) / clock_hz / sms;
+  return std::nullopt;
 }
 
 // What an SM's tensor cores get to do in a cycle where the rows of a product are not aligned, whatever they could do.
@@ -166,9 +166,8 @@ ComputeTime compute_time(const Kernel& kernel, const Device& device, const Parti
   if (!device.is_gpu || !device.clock_hz) return by_peak;
   const double cycles_per_s = *device.clock_hz * device.sustained_share.value;
   // The same instructions on every chip: where bandwidth hides them, nothing else keeps the fit from forgetting them.
-  if (kernel.normalised > 0 || kernel.is_native_depthwise || kernel.pooled > 0) {
-    const double known_s = own_kernel_s(kernel, device, cycles_per_s, partition.sms);
-    return {known_s, kSmallestInverse * known_s};
+  if (const auto known_s = own_kernel_s(kernel, device, cycles_per_s, partition.sms)) {
+    return {*known_s, kSmallestInverse * *known_s};
   }
   if (!kernel.is_unaligned || !uses_tensor_cores(kernel, device)) return by_peak;
   const double unaligned_s = kernel.flops / kUnalignedFlopsPerCycle / cycles_per_s / partition.sms;

@@ -23,7 +23,7 @@ constexpr double kNorm = 3;  // joins kernels and launches
 
 // Where the fit starts: the trial's common efficiencies, a wave exponent of 0.27, the shortest replayed kernels, a
 // fifth of memory time's logarithm from the SMs' cycles and the rest from the bandwidth.
-const std::vector<double> kBase{std::log(1.4), std::log(1.2), -1.0, std::log(2e-6), -1.4};
+const std::vector<double> kBase{std::log(kStartOfCompute), std::log(1.2), -1.0, std::log(2e-6), -1.4};
 // All of L2 holds; a third of the time, which is L2's share of bandwidth.
 const std::vector<double> kL2{0.0, -0.7};
 
