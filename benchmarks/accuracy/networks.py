@@ -47,24 +47,24 @@ TITLES = {
 }
 
 
-def baseline_answers(table: KernelTable, work: Path, situation: str, part: str, names: list[str]) -> pd.DataFrame:
-    """[N rows left out] their ids and what each baseline says, kept like the fits' answers."""
+def kept_baselines(table: KernelTable, work: Path, situation: str, part: str, names: list[str]) -> pd.DataFrame | None:
+    """[N rows left out] their ids and what each baseline says; None: not answered yet, or of other rows."""
     path = left_out.part_file(work, "base", situation, part)
-    seen, asked = left_out.masks(table.rows, situation, part)
-    if path.is_file():
-        kept = pd.read_parquet(path)
-        if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]):
-            return kept
-    training, test = table.select(seen).of_operators(), table.select(asked)
-    beside_s, test = test.beside_s, test.of_operators()  # which every one knows
-    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) + beside_s for name in names})
-    left_out.write(path, answers)
-    return answers
+    if not path.is_file():
+        return None
+    _, asked = left_out.masks(table.rows, situation, part)
+    kept = pd.read_parquet(path)
+    return kept if set(names) <= set(kept.columns) and set(kept.id) == set(table.rows.id[asked]) else None
 
 
 def answer_baselines(folder: Path, work: Path, situation: str, part: str, names: list[str]) -> str:
-    """The same in a process of its own; `folder` keeps the table."""
-    baseline_answers(left_out.load(folder), work, situation, part, names)
+    """Keeps what each baseline says like the fits' answers, in a process of its own; `folder` has the table."""
+    table = left_out.load(folder)
+    seen, asked = left_out.masks(table.rows, situation, part)
+    training, test = table.select(seen).of_operators(), table.select(asked)
+    beside_s, test = test.beside_s, test.of_operators()  # which every one knows
+    answers = test.rows[["id"]].assign(**{name: BASELINES[name](training, test) + beside_s for name in names})
+    left_out.write(left_out.part_file(work, "base", situation, part), answers)
     return f"{situation} {part}"
 
 
@@ -81,16 +81,18 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
         for cell in left_out.plan(table.rows, wanted)
         if ((answers.situation == cell[0]) & (answers.what == cell[1])).any()
     ]
-    left_out.save(table, work / "table")
-    calls = [(work / "table", work, *cell, names) for cell in parts]
+    kept = {cell: kept_baselines(table, work, *cell, names) for cell in parts}
+    missing = [cell for cell in parts if kept[cell] is None]
     with Progress() as progress:
-        task = progress.add_task("baselines", total=len(calls))
-        for name in left_out.side_by_side(answer_baselines, calls):
+        task = progress.add_task("baselines", total=len(missing))
+        for name in left_out.side_by_side(table, work, answer_baselines, [(*cell, names) for cell in missing]):
             progress.update(task, advance=1, description=f"baselines {name}")
+    kept |= {cell: kept_baselines(table, work, *cell, names) for cell in missing}
     found = []
     for situation, part in parts:
         of_part = answers[(answers.situation == situation) & (answers.what == part)]
-        others = baseline_answers(table, work, situation, part, names)
+        others = kept[situation, part]
+        assert others is not None
         found.append(of_part.merge(others[["id", *names]], on="id"))
     rows = scores.with_intervals(
         pd.concat(found, ignore_index=True), conformal.read_host_effects(work), ship.kept_terms()

@@ -6,7 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
@@ -172,18 +172,21 @@ def run(
     missing = [cell for cell in wanted if not part_file(work, "rows", *cell).is_file()]
     done = len(wanted) - len(missing)
     yield done, len(wanted), ""
-    if not missing:
-        return
-    folder = work / "table"
-    save(table, folder)
-    for name in side_by_side(fit, [(folder, work, *cell, changes) for cell in missing]):
+    for name in side_by_side(table, work, fit, [(*cell, changes) for cell in missing]):
         done += 1
         yield done, len(wanted), name
 
 
-def side_by_side(function: Callable[..., str], calls: Iterable[tuple[Any, ...]]) -> Iterator[str]:
-    """What `function` returns of each of `calls`, as they end: in WORKERS processes of one thread each."""
+def side_by_side(
+    table: KernelTable, work: Path, function: Callable[..., str], calls: Sequence[tuple[Any, ...]]
+) -> Iterator[str]:
+    """What `function` returns of the folder that keeps `table`, of `work` and each of `calls`, as they end: in WORKERS
+    processes of one thread each."""
+    if not calls:
+        return
+    folder = work / "table"
+    save(table, folder)
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for made in as_completed([pool.submit(function, *call) for call in calls]):
+        for made in as_completed([pool.submit(function, folder, work, *call) for call in calls]):
             yield made.result()
