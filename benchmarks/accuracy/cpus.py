@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from latpred import _core
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import checkpoint, cpus, kernel_residual, ship
 from latpred.fitting.errors import summarise
@@ -35,9 +34,8 @@ def _lines(folder: Path, graphs_path: Path) -> dict[str, Any]:
     path = ship.checkpoint_path(kernel_residual.NAME)
     entry = checkpoint.read(path)[0]["cpu"]
     told = cpus.Factors(entry["kernels"]["value"], entry["launches"]["value"])
-    answers = cpus.answers(_core.load_predictor(kernel_residual.NAME, str(path)), rows, graphs, told)
-    roofline = _core.load_predictor(ROOFLINE, str(ship.checkpoint_path(ROOFLINE)))
-    physics = cpus.answers(roofline, rows, graphs)
+    answers = cpus.answers(kernel_residual.NAME, path, rows, graphs, told)
+    physics = cpus.answers(ROOFLINE, ship.checkpoint_path(ROOFLINE), rows, graphs)
     found, untold = cpus.measure(answers), cpus.Factors(1.0, 1.0)
     lines = {}
     for device, summary in found.of_cpus.items():

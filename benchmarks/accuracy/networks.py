@@ -17,6 +17,7 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,10 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
     ]
     kept = {cell: kept_baselines(table, work, *cell, names) for cell in parts}
     missing = [cell for cell in parts if kept[cell] is None]
+    calls = [partial(answer_baselines, situation=situation, part=part, names=names) for situation, part in missing]
     with Progress() as progress:
         task = progress.add_task("baselines", total=len(missing))
-        for name in left_out.side_by_side(table, work, answer_baselines, [(*cell, names) for cell in missing]):
+        for name in left_out.side_by_side(table, work, calls):
             progress.update(task, advance=1, description=f"baselines {name}")
     kept |= {cell: kept_baselines(table, work, *cell, names) for cell in missing}
     found = []

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from benchmark_modules import benchmark_module
 from example_networks import MEASUREMENTS, REPOSITORY
-from latpred import _core
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import checkpoint, cpus, kernel_residual, ship
 
@@ -63,8 +62,7 @@ def test_answers_about_cpus_are_of_the_size_that_was_measured_and_say_how_little
     path = ship.checkpoint_path(kernel_residual.NAME)
     entry = checkpoint.read(path)[0]["cpu"]
     told = cpus.Factors(entry["kernels"]["value"], entry["launches"]["value"])
-    predictor = _core.load_predictor(kernel_residual.NAME, str(path))
-    found = cpus.answers(predictor, rows, GraphCache(MEASUREMENTS / "graphs.xz"), told)
+    found = cpus.answers(kernel_residual.NAME, path, rows, GraphCache(MEASUREMENTS / "graphs.xz"), told)
     untold = cpus.Factors(1.0, 1.0).log_ratio(found)
     off = told.log_ratio(found)
     for device in np.unique(rows.device):

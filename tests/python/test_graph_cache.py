@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pickle
 import shutil
 import signal
 import sqlite3
@@ -65,6 +66,8 @@ def test_a_cache_gives_recorded_and_built_networks_at_any_batch(tmp_path, tiny):
     assert "linear:5" not in cache
     assert [cache.graph("linear:8", batch).macs for batch in (1, 8)] == [64, 8 * 64]
     assert cache.graph("op:relu?h=3", 7).inputs[0].shape == (7, 3)
+    of_another_process = pickle.loads(pickle.dumps(cache.graph))
+    assert of_another_process("linear:8", 8).macs == 8 * 64
     with pytest.raises(InvalidArgumentError, match="no network 'linear:5': it was never built"):
         cache.graph("linear:5", 1)
     assert list(build_cache(path, ["linear:8"], workers=1)) == []

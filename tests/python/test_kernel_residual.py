@@ -5,7 +5,7 @@ import pytest
 from example_networks import MEASUREMENTS
 from latpred import _core
 from latpred.datasets import accel_nasbench
-from latpred.datasets.graph_cache import GraphCache
+from latpred.datasets.graph_cache import GraphCache, graph_of
 from latpred.datasets.recipe import parse
 from latpred.errors import InvalidArgumentError, LatpredError
 from latpred.fitting import (
@@ -70,6 +70,19 @@ def test_shards_are_kept_and_used_again(rows, table, tmp_path):
     for other in (first, again):
         np.testing.assert_array_equal(other.terms, table.terms)
         np.testing.assert_array_equal(other.inputs[other.input], table.inputs[table.input])
+
+
+def test_several_shards_are_made_side_by_side(rows, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_terms, "SHARD_ROWS", 1 + len(rows) // 3)
+    steps = []
+    shared = kernel_terms.lower(rows, graph_of, tmp_path, lambda done, of: steps.append((done, of)))
+    assert len(list(tmp_path.glob("terms-*.npz"))) == len(steps) == 3
+    assert steps == sorted(steps)
+    assert steps[-1] == (len(rows), len(rows))
+    pd.testing.assert_frame_equal(shared.rows, table.rows)
+    np.testing.assert_array_equal(shared.first_kernel, table.first_kernel)
+    np.testing.assert_array_equal(shared.terms, table.terms)
+    np.testing.assert_array_equal(shared.inputs[shared.input], table.inputs[table.input])
 
 
 def test_a_network_that_cannot_be_lowered_is_told(rows, table):

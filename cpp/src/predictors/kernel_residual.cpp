@@ -80,8 +80,10 @@ void KernelResidual::set_scale(const at::Tensor& inputs) {
   set_column_scale(inputs, input_mean_, input_deviation_);
 }
 
+at::Tensor KernelResidual::scaled(const at::Tensor& inputs) const { return (inputs - input_mean_) / input_deviation_; }
+
 KernelResidual::Learnt KernelResidual::learnt(const KernelBatch& batch) const {
-  at::Tensor values = (batch.inputs - input_mean_) / input_deviation_;
+  at::Tensor values = batch.inputs;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     values = at::linear(values, layers_[i].weight, layers_[i].bias);
     if (i + 1 < layers_.size()) values = at::silu(values);

@@ -50,12 +50,15 @@ class KernelResidual : public torch::nn::Module {
   // Takes mean and deviation of the columns from the inputs that it will be trained on.
   void set_scale(const at::Tensor& inputs /* [u, F] */);
 
+  // Inputs as the layers take them: once for all batches of a fit.
+  [[nodiscard]] at::Tensor scaled(const at::Tensor& inputs /* [u, F] */) const;
+
   // What members of an ensemble give that is averaged before the physics.
   struct Learnt {
     LearntOfKernels kernels;
     at::Tensor host;  // [B]
   };
-  [[nodiscard]] Learnt learnt(const KernelBatch& batch) const;
+  [[nodiscard]] Learnt learnt(const KernelBatch& batch /* its inputs scaled */) const;
   struct LogSeconds {
     at::Tensor latency;  // [B]
     at::Tensor host;     // [B]: what the host takes, some of it while the device computes

@@ -90,7 +90,12 @@ std::unique_ptr<KernelResidual> module_of(const NamedArrays& arrays, const Kerne
 }
 
 KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>>& members, const KernelBatch& batch) {
-  KernelResidual::Learnt mean = members.front()->learnt(batch);
+  const auto learnt_by = [&](const KernelResidual& member) {
+    KernelBatch scaled = batch;
+    scaled.inputs = member.scaled(batch.inputs);
+    return member.learnt(scaled);
+  };
+  KernelResidual::Learnt mean = learnt_by(*members.front());
   const auto parts_of = [](KernelResidual::Learnt& learnt) {
     LearntOfKernels& kernels = learnt.kernels;
     return std::array{&kernels.outputs, &kernels.device, &kernels.version, &kernels.memory,
@@ -98,7 +103,7 @@ KernelResidual::Learnt mean_of(const std::vector<std::unique_ptr<KernelResidual>
   };
   const auto parts = parts_of(mean);
   for (std::size_t i = 1; i < members.size(); ++i) {
-    KernelResidual::Learnt next = members[i]->learnt(batch);
+    KernelResidual::Learnt next = learnt_by(*members[i]);
     for (std::size_t part = 0; part < parts.size(); ++part) {
       *parts.at(part) = *parts.at(part) + *parts_of(next).at(part);
     }
@@ -118,8 +123,9 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
   const OneThread one_thread;
   const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
   KernelResidual module(sizes_of(rows, options.hidden), generator);
-  const KernelBatch all = collate(rows, at::kFloat);
+  KernelBatch all = collate(rows, at::kFloat);
   module.set_scale(select(all, at::arange(rows.num_rows(), at::kLong)).inputs);
+  all.inputs = module.scaled(all.inputs);
   torch::optim::Adam adam(module.parameters(), torch::optim::AdamOptions(options.learning_rate));
   const auto tensor_of = [](std::span<const double> values) {
     return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat);

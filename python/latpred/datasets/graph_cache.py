@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS networks (
 _INSERT = "INSERT OR REPLACE INTO networks VALUES (?, ?, ?, ?, ?)"
 _PRESET = 0  # of xz for one document: as small as the higher ones, ten times as quick
 _KEPT_PROGRAMS = 64  # rows of one network stand together in a sorted table
+_KEPT_GRAPHS = 4  # so do those of one batch
 _NETWORKS_OF_A_POOL = 400  # then new processes: what frameworks keep of each network adds up
 _AHEAD = 2  # networks handed to each worker at a time
 
@@ -66,6 +67,11 @@ class GraphCache:
         _roll_back(cache)
         self._connection = sqlite3.connect(f"{cache.absolute().as_uri()}?mode=ro", uri=True)
         self._program = lru_cache(_KEPT_PROGRAMS)(self._read)
+        self._graph = lru_cache(_KEPT_GRAPHS)(self._resolve)
+
+    def __reduce__(self) -> tuple[type[GraphCache], tuple[Path]]:
+        """Pickled as its path: another process opens the file itself."""
+        return GraphCache, (self._path,)
 
     def recipes(self) -> list[str]:
         """Every network that the cache holds."""
@@ -94,6 +100,9 @@ class GraphCache:
 
     def graph(self, recipe: str, batch: int) -> Graph:
         """The network of `recipe` at `batch`: from this cache, or built where the recipe needs no framework."""
+        return self._graph(recipe, batch)
+
+    def _resolve(self, recipe: str, batch: int) -> Graph:
         if is_recorded(parse(recipe)):
             return _core.resolve(self._program(recipe), batch)
         return graph_of(recipe, batch)

@@ -7,6 +7,9 @@ about a CPU is of the right size, and the width of CPUs left out in turn says th
 from __future__ import annotations
 
 import dataclasses
+import math
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import COVERAGE, Term, equal_weights, weighted_quantile
 from latpred.fitting.kernel_terms import laid_out
 from latpred.fitting.measurements import is_latency, join_host_s
+from latpred.fitting.processes import side_by_side
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 LEAST = 2  # CPUs, of which each is left out in turn
+_SHARD_ROWS = 500
 _KINK = 0.1  # of the loss, in logarithms: below it errors count by their squares
 _HELD = 0.02  # of a factor to the usual one: launches show nothing where nothing waits for them
 # Times, or one over it. Networks as small as those of the three Xeons do not tell slow launches from kernels that take
@@ -36,20 +41,33 @@ def is_on_cpu(rows: pd.DataFrame) -> np.ndarray:
     return is_latency(rows, on_gpu=False)
 
 
-def answers(
-    predictor: _core.LoadedPredictor, rows: pd.DataFrame, graphs: GraphCache, told: Factors | None = None
-) -> pd.DataFrame:
-    """`rows` on CPUs with what `predictor` says of their kernels and launches, but for the factors that it was `told`:
-    columns kernels_s and launches_s."""
-    told = told or Factors(1.0, 1.0)
-    kernels_s, launches_s = [], []
+def _answers_about(
+    places: np.ndarray, rows: pd.DataFrame, predictor: str, checkpoint: Path, graphs: GraphCache
+) -> tuple[np.ndarray, np.ndarray]:
+    """`places` again, and [n, 2] seconds of the kernels and of the launches of `rows`."""
+    loaded = _core.load_predictor(predictor, str(checkpoint))
+    seconds = []
     for row, ran in zip(rows.itertuples(index=False), executed(rows), strict=True):
         graph = laid_out(graphs.graph(ran, int(row.batch)), row.layout)
         kernels = _core.fuse(graph, row.runtime, row.precision)
-        found = predictor.latency(graph, kernels, row.device)
-        kernels_s.append(sum(found.kernel_s) / told.kernels)
-        launches_s.append(found.host_s / told.launches)
-    return rows.assign(kernels_s=kernels_s, launches_s=launches_s)
+        found = loaded.latency(graph, kernels, row.device)
+        seconds.append((sum(found.kernel_s), found.host_s))
+    return places, np.array(seconds)
+
+
+def answers(
+    predictor: str, checkpoint: Path, rows: pd.DataFrame, graphs: GraphCache, told: Factors | None = None
+) -> pd.DataFrame:
+    """`rows` on CPUs with what `predictor` says by its `checkpoint` of their kernels and launches, but for the factors
+    that it was `told`: columns kernels_s and launches_s."""
+    told = told or Factors(1.0, 1.0)
+    alike_together = np.lexsort((rows.batch, executed(rows)))
+    shards = np.array_split(alike_together, math.ceil(len(rows) / _SHARD_ROWS))
+    calls = [partial(_answers_about, places, rows.iloc[places], predictor, checkpoint, graphs) for places in shards]
+    seconds = np.empty((len(rows), 2))
+    for places, found in side_by_side(calls, lone_here=True):
+        seconds[places] = found
+    return rows.assign(kernels_s=seconds[:, 0] / told.kernels, launches_s=seconds[:, 1] / told.launches)
 
 
 @dataclasses.dataclass(frozen=True)

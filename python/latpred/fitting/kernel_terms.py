@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from latpred.datasets import accel_nasbench, fbnet
 from latpred.datasets.recipe import Recipe, parse
 from latpred.datasets.rows import executed
 from latpred.errors import LatpredError
+from latpred.fitting.processes import side_by_side
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks, part_of_family
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _lower_shard(rows: pd.DataFrame, graph_of: GraphOf) -> _Shard:
     network: tuple[object, ...] | None = None
     fused: _core.Kernels | None = None
     of_call: dict[tuple[object, ...], _core.KernelTerms] = {}
-    for index, row in enumerate(rows[_CALL].itertuples(index=False)):
+    for index, row in enumerate(rows.itertuples(index=False)):
         if network != tuple(row[: len(_NETWORK)]):
             network, fused, of_call = tuple(row[: len(_NETWORK)]), None, {}
             try:
@@ -192,18 +193,35 @@ def _build() -> bytes:
     return hashlib.sha256(Path(_core.__file__).read_bytes()).digest()
 
 
-def _shards(rows: pd.DataFrame, graph_of: GraphOf, folder: Path | None) -> Iterator[_Shard]:
-    for start in range(0, len(rows), SHARD_ROWS):
-        part = rows.iloc[start : start + SHARD_ROWS]
-        if folder is None:
-            yield _lower_shard(part, graph_of)
-            continue
-        digest = hashlib.sha256(_build() + part[_CALL].to_csv(index=False).encode()).hexdigest()[:16]
-        path = folder / f"terms-{digest}.npz"
-        if not path.is_file():
-            unfinished = path.with_name(f"{path.stem}.part.npz")
-            np.savez(unfinished, **vars(_lower_shard(part, graph_of)))
-            unfinished.replace(path)
+def _shards(parts: list[pd.DataFrame], graph_of: GraphOf, done: Callable[[int], None]) -> Iterator[_Shard]:
+    for part in parts:
+        yield _lower_shard(part, graph_of)
+        done(len(part))
+
+
+def _keep_shard(rows: pd.DataFrame, graph_of: GraphOf, path: Path) -> int:
+    unfinished = path.with_name(f"{path.stem}.part.npz")
+    np.savez(unfinished, **vars(_lower_shard(rows, graph_of)))
+    unfinished.replace(path)
+    return len(rows)
+
+
+def _kept_shards(
+    parts: list[pd.DataFrame], graph_of: GraphOf, folder: Path, done: Callable[[int], None]
+) -> Iterator[_Shard]:
+    paths = []
+    for part in parts:
+        digest = hashlib.sha256(_build() + part.to_csv(index=False).encode()).hexdigest()[:16]
+        paths.append(folder / f"terms-{digest}.npz")
+    missing = []
+    for part, path in zip(parts, paths, strict=True):
+        if path.is_file():
+            done(len(part))
+        else:
+            missing.append(partial(_keep_shard, part, graph_of, path))
+    for lowered in side_by_side(missing, lone_here=True):
+        done(lowered)
+    for path in paths:
         with np.load(path) as arrays:
             yield _Shard(**arrays)
 
@@ -215,13 +233,21 @@ def lower(
     done: Callable[[int, int], None] = lambda _rows, _of: None,
     failed: Callable[[str], None] | None = None,
 ) -> KernelTable:
-    """The kernels of `rows`. Shards are kept in `folder`, where an interrupted call goes on. Calls `done` with the rows
-    lowered and their number. A network that cannot be lowered is an error, or told to `failed` and left out."""
+    """The kernels of `rows`. Shards are kept in `folder`, where an interrupted call goes on; several are made side by
+    side, if `graph_of` can be pickled. Calls `done` with the rows lowered and their number. A network that cannot be
+    lowered is an error, or told to `failed` and left out."""
     rows = rows.assign(executed=executed(rows)).sort_values([*_CALL, "id"], ignore_index=True)
+    parts = [rows[_CALL].iloc[start : start + SHARD_ROWS] for start in range(0, len(rows), SHARD_ROWS)]
+    num_lowered = 0
+
+    def add(lowered: int) -> None:
+        nonlocal num_lowered
+        num_lowered += lowered
+        done(num_lowered, len(rows))
+
     shards = []
-    for shard in _shards(rows, graph_of, folder):
+    for shard in _shards(parts, graph_of, add) if folder is None else _kept_shards(parts, graph_of, folder, add):
         shards.append(shard)
-        done(min(len(shards) * SHARD_ROWS, len(rows)), len(rows))
         for text in shard.errors:
             if failed is None:
                 raise LatpredError(str(text))

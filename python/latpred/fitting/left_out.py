@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from latpred.fitting import fit_inputs, kernel_residual, thinning
+from latpred.fitting import fit_inputs, kernel_residual, processes, thinning
 from latpred.fitting.kernel_terms import KernelTable, lower
 from latpred.fitting.measurements import is_latency
 from latpred.fitting.situation import described
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 # What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
 ANSWERS = "pred, host_s, distance, families, is_other_version, lone_kind"
 
-WORKERS = 2
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
 CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
 # Those that single operators were timed on too: left out are their networks alone.
@@ -38,6 +34,7 @@ TIMM_SOURCE = "pytorch-image-models"
 ONE_RECIPE_IN = 10  # of known families
 
 Masks = Callable[[pd.DataFrame, str], np.ndarray]
+Call = Callable[[Path, Path], str]  # of a table's folder and the work's, its name returned
 
 
 def _known(rows: pd.DataFrame, _part: str) -> np.ndarray:
@@ -165,28 +162,31 @@ def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes:
 
 
 def run(
-    table: KernelTable, work: Path, situations: Sequence[str], seeds: int, **changes: object
+    table: KernelTable,
+    work: Path,
+    situations: Sequence[str],
+    seeds: int,
+    beside: Sequence[Call] = (),
+    **changes: object,
 ) -> Iterator[tuple[int, int, str]]:
-    """Makes the fits that `work` has no answers of. Yields how many there are of how many, and the last one's name."""
+    """Makes the fits that `work` has no answers of, and the calls `beside` them. Yields how many there are of how many,
+    and the last one's name."""
     wanted = [(*cell, seed) for seed in range(seeds) for cell in plan(table.rows, situations)]
     missing = [cell for cell in wanted if not part_file(work, "rows", *cell).is_file()]
-    done = len(wanted) - len(missing)
-    yield done, len(wanted), ""
-    for name in side_by_side(table, work, fit, [(*cell, changes) for cell in missing]):
+    done, of = len(wanted) - len(missing), len(wanted) + len(beside)
+    yield done, of, ""
+    fits = [
+        partial(fit, situation=situation, part=part, seed=seed, changes=changes) for situation, part, seed in missing
+    ]
+    for name in side_by_side(table, work, [*beside, *fits]):
         done += 1
-        yield done, len(wanted), name
+        yield done, of, name
 
 
-def side_by_side(
-    table: KernelTable, work: Path, function: Callable[..., str], calls: Sequence[tuple[Any, ...]]
-) -> Iterator[str]:
-    """What `function` returns of the folder that keeps `table`, of `work` and each of `calls`, as they end: in WORKERS
-    processes of one thread each."""
+def side_by_side(table: KernelTable, work: Path, calls: Sequence[Call]) -> Iterator[str]:
+    """What each of `calls` returns of the folder that keeps `table` and of `work`, in processes, as they end."""
     if not calls:
         return
     folder = work / "table"
     save(table, folder)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for made in as_completed([pool.submit(function, folder, work, *call) for call in calls]):
-            yield made.result()
+    yield from processes.side_by_side([partial(call, folder, work) for call in calls])

@@ -12,22 +12,19 @@ on; benchmarks/accuracy/networks.py, which scores the same fits, may share it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from latpred import _core
 from latpred.datasets.graph_cache import GraphCache
 from latpred.fitting import checkpoint, conformal, cpus, kernel_residual, left_out
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.fit_inputs import Effects
-
-if TYPE_CHECKING:
-    from latpred.fitting.kernel_terms import KernelTable
 
 SEEDS = 3
 SITUATIONS = (*conformal.NEW_FAMILIES, conformal.KNOWN, conformal.VERSION, conformal.CHIP, conformal.BLOCK)
@@ -44,22 +41,25 @@ def kept_terms() -> dict[str, Term]:
     return {name: Term(**term) for name, term in manifest["interval_terms"].items()}
 
 
-def member(
-    table: KernelTable,
-    effects: Effects,
-    seed: int,
-    work: Path,
-    done: kernel_residual.Done,
-    **changes: object,
-) -> dict[str, np.ndarray]:
-    """A member of the ensemble that an earlier call has fitted, or a new one, kept in `work`."""
-    path = work / f"member_{seed}.npz"
-    if not path.is_file():
-        unfinished = path.with_name(f"{path.stem}.part.npz")
-        fitted: dict[str, Any] = kernel_residual.fit_member(table, effects, seed, done, **changes)
-        np.savez(unfinished, **fitted)
-        unfinished.replace(path)
-    with np.load(path) as arrays:
+def member_file(work: Path, seed: int) -> Path:
+    """Where a member of the ensemble is kept."""
+    return work / f"member_{seed}.npz"
+
+
+def fit_member(folder: Path, work: Path, seed: int, changes: dict[str, Any]) -> str:
+    """Fits one and keeps it, in a process of its own; `folder` has the table."""
+    table = left_out.load(folder)
+    fitted: dict[str, Any] = kernel_residual.fit_member(table, Effects.of(table.rows), seed, **changes)
+    path = member_file(work, seed)
+    unfinished = path.with_name(f"{path.stem}.part.npz")
+    np.savez(unfinished, **fitted)
+    unfinished.replace(path)
+    return f"member {seed}"
+
+
+def read_member(work: Path, seed: int) -> dict[str, np.ndarray]:
+    """What fit_member() kept."""
+    with np.load(member_file(work, seed)) as arrays:
         return dict(arrays)
 
 
@@ -97,18 +97,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             lambda done, of: progress.update(task, completed=done, total=of),
         )
         left_out.keep_apart(options.work, table, **changes)
-        epochs = kernel_residual.options(**changes).epochs
-        effects = Effects.of(table.rows)
-        members = []
-        for seed in range(options.seeds):
-            bar = progress.add_task(f"seed {seed}", total=epochs)
-            members.append(member(table, effects, seed, options.work, _shown(progress.update, bar), **changes))
-            progress.update(bar, completed=epochs)
-        bar = progress.add_task("parts left out", total=None)
-        for done, of, name in left_out.run(table, options.work, SITUATIONS, options.left_out_seeds, **changes):
-            progress.update(bar, completed=done, total=of, description=f"left out {name}")
+        seeds = range(options.seeds)
+        members = [
+            partial(fit_member, seed=seed, changes=changes)
+            for seed in seeds
+            if not member_file(options.work, seed).is_file()
+        ]
+        bar = progress.add_task("fits", total=None)
+        for done, of, name in left_out.run(table, options.work, SITUATIONS, options.left_out_seeds, members, **changes):
+            progress.update(bar, completed=done, total=of, description=f"fits, {name}")
 
-    fitted = kernel_residual.KernelResidual(tuple(members), effects).with_alike_networks(table)
+    fitted = kernel_residual.KernelResidual(
+        tuple(read_member(options.work, seed) for seed in seeds), Effects.of(table.rows)
+    ).with_alike_networks(table)
     intervals, errors = measured_intervals(options.work)
     manifest = kernel_residual.make_manifest(fitted, table, intervals.manifest()) | {"errors": errors}
     arrays = fitted.arrays()
@@ -116,17 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if on_cpu.device.nunique() >= cpus.LEAST:
         of_gpus = options.work / "of_gpus.safetensors"
         checkpoint.write(of_gpus, manifest, arrays)
-        predictor = _core.load_predictor(kernel_residual.NAME, str(of_gpus))
-        measured = cpus.measure(cpus.answers(predictor, on_cpu, graphs))
+        measured = cpus.measure(cpus.answers(kernel_residual.NAME, of_gpus, on_cpu, graphs))
         manifest |= {"cpu": measured.manifest()}
         print(measured)
     checkpoint.write(options.out, manifest, arrays)
     print(intervals)
     print(f"{options.out}: training rows, {summarise(fitted.predict(table), table.latency_s)}")
-
-
-def _shown(update: Callable[..., None], bar: Any) -> kernel_residual.Done:
-    return lambda seed, epoch, loss: update(bar, completed=epoch, description=f"seed {seed}, loss {loss:.4f}")
 
 
 if __name__ == "__main__":
