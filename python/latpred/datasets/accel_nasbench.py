@@ -30,8 +30,8 @@ IMAGE_AS_RUN = "float16"
 # Before each call DistributedDataParallel hands round the buffers of its module, though there be one process: it waits
 # for a copy of all of them, then copies each one back (torch/csrc/distributed/c10d/comm.cpp, broadcast_coalesced).
 BUFFERS_OF_NORM = 3  # two statistics and the number of batches
-# Two views, a copy and its launch: 9.6 us on a host of 2022, and one of 2020, as these cards have, takes a quarter to
-# two fifths longer, as fits differ (`python benchmarks/host_calls.py` prints what each takes and what a year changes).
+# Two views, a copy and its launch: 9.6 us on a host of 2022, and one of 2020, as these cards have, takes 25 to
+# 43 % longer, as fits differ (`python benchmarks/host_calls.py` prints what each takes and what a year changes).
 BUFFER_S = 12e-6
 
 # The fixed parts of the space.
