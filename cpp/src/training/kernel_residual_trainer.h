@@ -13,7 +13,7 @@ namespace latpred {
 // trials on folds of families left out.
 struct KernelResidualOptions {
   std::vector<std::int64_t> hidden{48, 48};
-  std::int64_t epochs = 60;  // families left out are as near after 40, and no nearer after 100
+  std::int64_t epochs = 60;  // families left out are as near after 40, and no nearer after 100 (ship --epochs)
   std::int64_t batch_rows = 512;
   double learning_rate = 0.01;  // the highest, a fifth of the way
   double huber_beta = 0.05;     // relative errors above it count linearly

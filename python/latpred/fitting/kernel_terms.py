@@ -22,6 +22,7 @@ from latpred.datasets.rows import executed
 from latpred.errors import LatpredError
 from latpred.fitting.processes import side_by_side
 from latpred.fitting.split import CHIP_OF, block_of, left_out_blocks, part_of_family
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,9 +201,8 @@ def _shards(parts: list[pd.DataFrame], graph_of: GraphOf, done: Callable[[int], 
 
 
 def _keep_shard(rows: pd.DataFrame, graph_of: GraphOf, path: Path) -> int:
-    unfinished = path.with_name(f"{path.stem}.part.npz")
-    np.savez(unfinished, **vars(_lower_shard(rows, graph_of)))
-    unfinished.replace(path)
+    with replacing(path) as unfinished:
+        np.savez(unfinished, **vars(_lower_shard(rows, graph_of)))
     return len(rows)
 
 

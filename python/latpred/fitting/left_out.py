@@ -17,6 +17,7 @@ from latpred.fitting.kernel_terms import KernelTable, lower
 from latpred.fitting.measurements import is_latency
 from latpred.fitting.situation import described
 from latpred.fitting.split import FOLDS, TEST
+from latpred.writing import replacing
 
 if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
@@ -93,9 +94,8 @@ def part_file(work: Path, prefix: str, situation: str, part: str, seed: int | No
 
 def write(path: Path, table: pd.DataFrame) -> None:
     """Whole, or not there."""
-    unfinished = path.with_name(f"{path.name}.part")
-    table.to_parquet(unfinished)
-    unfinished.replace(path)
+    with replacing(path) as unfinished:
+        table.to_parquet(unfinished)
 
 
 def lowered(rows: pd.DataFrame, graphs: GraphCache, work: Path, done: Callable[[int, int], None]) -> KernelTable:

@@ -25,6 +25,7 @@ from latpred.fitting import checkpoint, conformal, cpus, kernel_residual, left_o
 from latpred.fitting.errors import summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.fit_inputs import Effects
+from latpred.writing import replacing
 
 SEEDS = 3
 SITUATIONS = (*conformal.NEW_FAMILIES, conformal.KNOWN, conformal.VERSION, conformal.CHIP, conformal.BLOCK)
@@ -50,10 +51,8 @@ def fit_member(folder: Path, work: Path, seed: int, changes: dict[str, Any]) -> 
     """Fits one and keeps it, in a process of its own; `folder` has the table."""
     table = left_out.load(folder)
     fitted: dict[str, Any] = kernel_residual.fit_member(table, Effects.of(table.rows), seed, **changes)
-    path = member_file(work, seed)
-    unfinished = path.with_name(f"{path.stem}.part.npz")
-    np.savez(unfinished, **fitted)
-    unfinished.replace(path)
+    with replacing(member_file(work, seed)) as unfinished:
+        np.savez(unfinished, **fitted)
     return f"member {seed}"
 
 
