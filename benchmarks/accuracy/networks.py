@@ -96,9 +96,7 @@ def score(table: KernelTable, work: Path, wanted: list[str]) -> list[dict[str, A
         others = kept[situation, part]
         assert others is not None
         found.append(of_part.merge(others[["id", *names]], on="id"))
-    rows = scores.with_intervals(
-        pd.concat(found, ignore_index=True), conformal.read_host_effects(work), ship.kept_terms()
-    )
+    rows = scores.with_intervals(pd.concat(found, ignore_index=True), conformal.read_hosts(work), ship.kept_terms())
     lines = []
     for situation in wanted:
         lines += scores.lines_of(rows[rows.situation == situation], situation, [scores.OURS, *names])

@@ -11,7 +11,7 @@ import pandas as pd
 from latpred.calibration.fit import CLASSES, Design, Expected
 from latpred.calibration.levels import choose
 from latpred.fitting import conformal, fit_inputs, ship
-from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, NEW_FAMILIES, OF_CHIPS, VERSION
+from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, OF_CHIPS, UNTRIED, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
 from latpred.fitting.situation import BANDS
@@ -29,9 +29,10 @@ FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
 
 def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
     """[N] what a row's interval must not come from: rows of its chip or version, where that was left out, those of an
-    operator's device, else of its families' part."""
+    operator's device, its family where no choice looked at it, else its families' part."""
     parts = part_of_family()
     part = rows.family.map(lambda family: f"families {parts.get(family, family)}")
+    part = part.where(rows.situation != UNTRIED, UNTRIED + " " + rows.family)
     is_of_chip = rows.situation.isin(OF_CHIPS)
     of_what = rows.situation.where(~is_of_chip, CHIP) + " " + rows["what"]
     part = part.where(~is_of_chip & (rows.situation != VERSION), of_what)
@@ -39,18 +40,19 @@ def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _intervals(
-    rows: pd.DataFrame, is_known: bool, host_effects: np.ndarray, kept: dict[str, Term]
+    rows: pd.DataFrame, is_known: bool, hosts: list[float], kept: dict[str, Term]
 ) -> conformal.Intervals | None:
     """Nothing where `rows` are too few for it: no family, or not two chips."""
     chips = rows["what"][rows.situation == CHIP].nunique()
-    is_enough = rows.situation.isin(NEW_FAMILIES).any() and (is_known or chips > 1)
-    return conformal.intervals_of(rows, host_effects, kept) if is_enough else None
+    is_enough = rows.situation.isin(FAMILIES).any() and (is_known or chips > 1)
+    return conformal.intervals_of(rows, hosts, kept) if is_enough else None
 
 
-def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str, Term]) -> pd.DataFrame:
+def with_intervals(rows: pd.DataFrame, hosts: list[float], kept: dict[str, Term]) -> pd.DataFrame:
     """`rows` with the half-width of their interval, what a calibration expects of the device and the host, and whether
     the interval holds what was measured. The interval of a part of the families comes from the other parts, that of a
-    chip or version from the others; of other situations from all these."""
+    chip or version from the others; of other situations from all these. Those of families that no choice looked at, the
+    others of which say what the ones above lack, are widened for that; as what ships is."""
     one = conformal.ensemble(rows)
     seen = conformal.residuals(one[one.situation.isin(ship.SITUATIONS)])
     apart = _groups_judged_apart(seen)
@@ -62,10 +64,12 @@ def with_intervals(rows: pd.DataFrame, host_effects: np.ndarray, kept: dict[str,
     width, centre, expected = np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros((2, len(rows)))
     made: dict[str, conformal.Intervals | None] = {}
     for (is_known, name), of_group in rows.groupby([conformal.is_on_known_device(rows), group]).indices.items():
-        others = seen[apart != name]
-        key = name if len(others) < len(seen) else ALL
+        is_untried = rows.situation.iloc[of_group[0]] == UNTRIED
+        is_told = (seen.situation != UNTRIED) | is_untried
+        others = seen[is_told & (apart != name)]
+        key = name if len(others) < is_told.sum() else ALL
         if key not in made:
-            made[key] = _intervals(others, is_known, host_effects, kept)
+            made[key] = _intervals(others, is_known, hosts, kept)
         found = made[key]
         if found is not None:
             width[of_group] = found.half_width(asked.iloc[of_group], is_known)

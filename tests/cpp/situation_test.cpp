@@ -68,6 +68,15 @@ TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
               1.5, 1e-12);
 }
 
+TEST(Situation, WhatUntriedFamiliesLackWidensAllPartsOfANewNetwork) {
+  const PreparedNetwork asked = network(8, "compiled");
+  std::vector<double> others(kNumCostKinds);
+  others[static_cast<std::size_t>(CostKind::attention)] = 1;
+  const SituationTerms terms{.near_network = 0.6, .untried_network = 1.5, .runtimes = {{"compiled", 0.8}}};
+  EXPECT_NEAR(relative_width(evidence_with(terms, {others}), asked.input(), true), 1.5, 1e-12);
+  EXPECT_NEAR(relative_width(evidence_with(terms, {others, signature_of(asked)}), asked.input(), true), 1, 1e-12);
+}
+
 TEST(Situation, NoveltyGrowsWithTheDistance) {
   const PreparedNetwork asked = network();
   double before = 0;
@@ -184,6 +193,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   const std::string terms = R"("interval_terms": {)";
   manifest.insert(manifest.find(terms) + terms.size(),
                   R"("near_network": {"value": 0.5}, "new_network": {"value": 3}, "small_batch": {"value": 2}, )"
+                  R"("untried_network": {"value": 1.5}, )"
                   R"("few_families": {"value": 2.5}, "other_version": {"value": 0.25}, )");
   std::string with_networks = manifest;
   with_networks.insert(1, concat(alike_entry(2, "T4|eager"), ", "));
@@ -192,6 +202,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
       evidence_of(read_checkpoint(write_checkpoint("law", with_networks, {{"alike_networks", networks}}), "linear"));
   EXPECT_DOUBLE_EQ(evidence.situation.near_network, 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.new_network, 3);
+  EXPECT_DOUBLE_EQ(evidence.situation.untried_network, 1.5);
   EXPECT_DOUBLE_EQ(evidence.situation.small_batch, 2);
   EXPECT_DOUBLE_EQ(evidence.situation.few_families, 2.5);
   EXPECT_DOUBLE_EQ(evidence.situation.other_version, 0.25);

@@ -120,7 +120,7 @@ def answers(situation, what, factor, count=60, seed=0):
 
 
 def with_intervals(rows):
-    return scores.with_intervals(rows, np.empty(0), ship.kept_terms())
+    return scores.with_intervals(rows, [], ship.kept_terms())
 
 
 def test_a_chip_is_judged_by_the_others():
@@ -163,6 +163,17 @@ def test_networks_of_a_chip_are_judged_by_other_chips_too():
     of_whole = found[(found.situation == "chip") & (found.what == "GB202")].half_width
     of_networks = found[found.situation == "network"].half_width
     assert of_networks.to_numpy() == pytest.approx(of_whole.to_numpy())
+
+
+def test_families_that_no_choice_looked_at_are_judged_by_each_other_and_judge_none_besides():
+    folds = [answers("fold", str(fold), 1.0) for fold in range(2)]
+    untried = answers("test", "test", 1.0, count=240).assign(family=[f"timm-{index % 4}" for index in range(240)])
+    untried["pred"] = untried.value * np.where(untried.family == "timm-0", 3.0, 1.3)
+    found = with_intervals(pd.concat([*folds, untried], ignore_index=True).assign(distance=0.2))
+    inside = found[found.situation == "test"].groupby("family").is_inside.mean()
+    assert list(inside) == [0, 1, 1, 1]  # had its own factor counted, the first would lie inside
+    alone = with_intervals(pd.concat(folds, ignore_index=True).assign(distance=0.2))
+    np.testing.assert_array_equal(found[found.situation == "fold"].half_width, alone.half_width)
 
 
 def test_an_operator_is_judged_by_those_of_other_devices():

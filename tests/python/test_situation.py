@@ -91,6 +91,18 @@ def test_every_version_counts_alike():
     assert situation.of_versions(rows, np.hypot(1.0, adds), FLAT) == pytest.approx(0.6, abs=0.01)
 
 
+def test_what_untried_families_lack_is_found_by_how_new_they_are():
+    rows, law = asked(), dataclasses.replace(LAW, untried=1.6)
+    found = situation.of_untried(rows, residuals(rows, law), LAW)
+    assert found == pytest.approx(law.untried, rel=0.05)
+    # Where they were nearer than those before, nothing becomes narrower.
+    assert situation.of_untried(rows, residuals(rows, LAW) / 2, LAW) == 1
+    # A family of many rows speaks for itself alone.
+    large = rows.assign(family=np.where(np.arange(len(rows)) < 3900, "timm-0", rows.family))
+    off = np.where(large.family == "timm-0", 9.0, 0.5) * LAW.relative(large, is_known=True)
+    assert situation.of_untried(large, off, LAW) == 1
+
+
 def test_tables_of_few_families_have_no_factor_of_their_own():
     rows = asked().assign(family=lambda rows: np.where(rows.device == "T4", "timm-1", rows.family))
     found = situation.fit_law(rows, residuals(rows, LAW))
@@ -147,7 +159,7 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     known, unknown = sorted(set(rows.device))[::2], sorted(set(rows.device))[1::2]
     part = table.select(np.arange(table.size) % 3 == 0)
     known_networks = alike_networks.fit(part, part.latency_s)
-    law = Law(0.6, 3.0, 2.0, 2.5, 0.4, {"eager": 0.3}, {(known[0], "eager"): 1.4})
+    law = Law(0.6, 3.0, 2.0, 2.5, 0.4, {"eager": 0.3}, {(known[0], "eager"): 1.4}, untried=1.3)
     terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
     terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
     terms |= {"host_sd": Term(0.3, "d")}

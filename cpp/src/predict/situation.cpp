@@ -73,6 +73,7 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
   SituationTerms& found = evidence.situation;
   found.near_network = factor(terms, "near_network", std::numeric_limits<double>::min());
   found.new_network = factor(terms, "new_network", 1);
+  found.untried_network = factor(terms, "untried_network", 1);
   found.small_batch = factor(terms, "small_batch", 1);
   found.few_families = factor(terms, "few_families", 1);
   if (terms.find("other_version") != nullptr) found.other_version = factor(terms, "other_version", 0);
@@ -102,8 +103,9 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
     }
   }
   evidence.alike = AlikeNetworks(checkpoint);
-  if (found.new_network > 1 && evidence.alike.empty()) {
-    throw CheckpointError("interval term 'new_network' needs 'alike_networks', which are missing");
+  if (found.tells_new_networks() && evidence.alike.empty()) {
+    const std::string_view name = found.new_network > 1 ? "new_network" : "untried_network";
+    throw CheckpointError(concat("interval term '", name, "' needs 'alike_networks', which are missing"));
   }
 }
 
@@ -137,7 +139,7 @@ bool is_version_measured(const Evidence& evidence, const LatencyInput& input) {
 
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
   const SituationTerms& terms = evidence.situation;
-  const double newness = terms.new_network > 1 ? novelty(evidence, input) : 0;
+  const double newness = terms.tells_new_networks() ? novelty(evidence, input) : 0;
   const double scarcity = is_known ? family_scarcity(evidence, input) : 0;  // the device's own terms say the rest
   const double of_network =
       terms.near_network * std::pow(terms.new_network, newness) * std::pow(terms.few_families, scarcity);
@@ -148,8 +150,9 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
   const double of_version = is_unsaid || !is_version_measured(evidence, input) ? terms.other_version : 0;
   const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
+  const double of_untried = std::pow(terms.untried_network, newness);
   const double outside = std::pow(terms.small_batch, batch_outsideness(evidence, input.graph.batch));
-  return of_table * outside * std::hypot(of_network, of_runtime, of_version);
+  return of_table * of_untried * outside * std::hypot(of_network, of_runtime, of_version);
 }
 
 }  // namespace latpred

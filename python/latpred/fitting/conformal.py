@@ -7,7 +7,7 @@ predicted for them, and hosts_SITUATION_PART_SEED.parquet, the host effects of t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 # The situations whose names files begin with.
 FAMILIES, KNOWN, VERSION, CHIP = ("fold", "family"), "known", "version", "chip"
-# With those that no choice looked at: what was tried on the others made them come out a little nearer than new ones do.
-NEW_FAMILIES = (*FAMILIES, "test")
+UNTRIED = "test"  # families that no choice looks at
 OF_CHIPS = (CHIP, "network")  # left out whole, or but for their operators
 BLOCK = "block"
 SITUATIONS = {
@@ -69,10 +68,14 @@ def waiting(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(1 - np.maximum(1 - host**HOST_NORM, 0) ** (1 / HOST_NORM))
 
 
-def host_terms(effects: np.ndarray) -> dict[str, Term]:
-    """`effects` [H]: logarithms of the hosts' times for a launch over the runtime's."""
-    spread = float(np.sqrt(np.mean(effects**2)))  # about the runtime's own time, which a prediction takes
-    return {"host_sd": Term(spread, f"measured: hosts of {len(effects)} eager tables")}
+def host_terms(of_sources: Sequence[float]) -> dict[str, Term]:
+    """`of_sources`: what each source's hosts are off the runtime's own time for a launch, which a prediction takes: the
+    root of the mean square of its logarithm. Of so few the spread is known roughly: Student's t says how roughly."""
+    from scipy.stats import t
+
+    count = len(of_sources)
+    spread = np.sqrt(np.mean(np.square(of_sources))) * t.ppf((1 + COVERAGE) / 2, count) / NORMAL_80
+    return {"host_sd": Term(float(spread), f"measured: hosts of eager tables of {count} sources, every source alike")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Intervals:
     law: situation.Law = situation.FLAT
     law_source: str = ""
     operators: Mapping[str, Term] = dataclasses.field(default_factory=dict)  # by kind, of a kernel that stands alone
+    untried_source: str = "no families that no choice looked at"
 
     def half_width(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] on the log scale, of kinds and runtimes that were measured; `rows` have the column waiting."""
@@ -114,6 +118,7 @@ class Intervals:
         factors = ("near", "new", "small", "few")
         names = ("near_network", "new_network", "small_batch", "few_families")
         law = {name: Term(getattr(self.law, of), self.law_source) for name, of in zip(names, factors, strict=True)}
+        law["untried_network"] = Term(self.law.untried, self.untried_source)
         lacking = f"{self.law_source}: what versions left out lack of it, every version alike"
         law["other_version"] = Term(self.law.other_version, lacking)
         of_tables = f"{self.law_source}, drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
@@ -138,7 +143,7 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
     """Terms of measured devices. `rows`: families left out, which give the typical width and what intervals are centred
     on, every family alike, those of known ones, which the law by situation needs too, and versions of the framework
     left out, since a request does not say its own."""
-    is_known = ~rows.situation.isin(NEW_FAMILIES).to_numpy()
+    is_known = ~rows.situation.isin(FAMILIES).to_numpy()
     of_new = rows[~is_known]
     weights = equal_weights(of_new.family.to_numpy())
     bias = weighted_quantile(of_new.log_ratio.to_numpy(), weights, 0.5)
@@ -157,6 +162,14 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
     with_known = f" and {num_known} rows of known ones" if num_known else ""
     source = f"measured: 80 % quantile by situation over {seen}{with_known}"
     return Intervals({**kept, **terms}, law.scaled(1 / width), source)
+
+
+def _with_untried_families(found: Intervals, rows: pd.DataFrame) -> Intervals:
+    """Adds what `rows` of families that no choice looked at are off beyond those that choices were made on."""
+    off = _off(rows, found.terms["log_bias"].value, found.terms["host_sd"].value)
+    factor = situation.of_untried(rows, off / found.terms["known_device"].value, found.law)
+    source = f"measured: 80 % of {rows.family.nunique()} families that no choice looked at, {len(rows)} rows"
+    return dataclasses.replace(found, law=dataclasses.replace(found.law, untried=factor), untried_source=source)
 
 
 def _with_unknown_devices(found: Intervals, chips: pd.DataFrame) -> Intervals:
@@ -196,13 +209,16 @@ def _of_operators(rows: pd.DataFrame, terms: Mapping[str, Term]) -> dict[str, Te
     return found
 
 
-def intervals_of(rows: pd.DataFrame, host_effects: np.ndarray, kept: Mapping[str, Term]) -> Intervals:
-    """From residuals() of rows left out: measured where there are some for it, `kept` otherwise."""
+def intervals_of(rows: pd.DataFrame, of_sources: Sequence[float], kept: Mapping[str, Term]) -> Intervals:
+    """From residuals() of rows left out and their hosts: measured where there are some for it, `kept` otherwise."""
     terms = dict(kept)
-    if len(host_effects) > 1:
-        terms |= host_terms(host_effects)
-    of_families = rows.situation.isin((*NEW_FAMILIES, KNOWN, VERSION))
+    if len(of_sources) > 1:
+        terms |= host_terms(of_sources)
+    of_families = rows.situation.isin((*FAMILIES, KNOWN, VERSION))
     found = _measured_devices(rows[of_families & is_on_known_device(rows)], terms)
+    untried = rows[rows.situation == UNTRIED]
+    if len(untried) >= MIN_LEFT_OUT:
+        found = _with_untried_families(found, untried)
     found = dataclasses.replace(found, operators=_of_operators(rows[rows.situation == BLOCK], found.terms))
     chips = rows[rows.situation == CHIP]
     return _with_unknown_devices(found, chips) if (chips.what.value_counts() >= MIN_LEFT_OUT).any() else found
@@ -246,16 +262,18 @@ def ensemble(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**np.exp(mean)).drop_duplicates(["situation", "what", "id"], ignore_index=True)
 
 
-def read_host_effects(work: Path) -> np.ndarray:
-    """[H] of the eager tables that show their host, each the mean over the fits that saw it."""
+def read_hosts(work: Path) -> list[float]:
+    """What host_terms() needs: of the eager tables that show their host, each the mean over the fits that saw it."""
     import pandas as pd
 
     tables = [pd.read_parquet(path) for _, _, _, path in _files(work, "hosts")]
     if not tables:
-        return np.empty(0)
+        return []
     hosts = pd.concat(tables)
     hosts = hosts[(hosts.runtime == EAGER) & (hosts.host_rows >= MIN_HOST_ROWS)]
-    return np.asarray(hosts.groupby("host").log_factor.mean())
+    source = hosts.host.str.split("|").str[0].rename("source")
+    squares = hosts.groupby([source, "host"]).log_factor.mean() ** 2
+    return list(np.sqrt(squares.groupby("source").mean()))
 
 
 def errors_by_situation(rows: pd.DataFrame) -> dict[str, Any]:

@@ -28,7 +28,14 @@ from latpred.fitting.fit_inputs import Effects
 from latpred.writing import replacing
 
 SEEDS = 3
-SITUATIONS = (*conformal.NEW_FAMILIES, conformal.KNOWN, conformal.VERSION, conformal.CHIP, conformal.BLOCK)
+SITUATIONS = (
+    *conformal.FAMILIES,
+    conformal.UNTRIED,
+    conformal.KNOWN,
+    conformal.VERSION,
+    conformal.CHIP,
+    conformal.BLOCK,
+)
 
 
 def checkpoint_path(predictor: str) -> Path:
@@ -66,7 +73,7 @@ def measured_intervals(work: Path) -> tuple[conformal.Intervals, dict[str, Any]]
     """From the answers in `work`: what intervals are made of, and the manifest's table of errors."""
     rows = conformal.ensemble(conformal.read_rows(work))
     residuals = conformal.residuals(rows[rows.situation.isin(SITUATIONS)])
-    intervals = conformal.intervals_of(residuals, conformal.read_host_effects(work), kept_terms())
+    intervals = conformal.intervals_of(residuals, conformal.read_hosts(work), kept_terms())
     return intervals, conformal.errors_by_situation(rows)
 
 

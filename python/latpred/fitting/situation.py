@@ -1,10 +1,12 @@
 """How wide an interval must be in which situation: what a row is asked about, and a law fitted on what others were off.
 
-    half-width = table x hypot(near x new^novelty x few^scarcity, runtime x small^smallness, version), over the typical
-    one; version: of a runtime whose versions were told apart, by one that was not measured there or is not said
+    half-width = table x untried^novelty x hypot(near x new^novelty x few^scarcity, runtime x small^smallness, version),
+    over the typical one; version: of a runtime whose versions were told apart, by one that was not measured there or is
+    not said
 
 What small batches add is their runtime's: engines run them by other kernels, with the time between kernels in plain
-sight. Eager calls wait for their hosts then, which have a width of their own (conformal.py).
+sight. Eager calls wait for their hosts then, which have a width of their own (conformal.py). Choices were made on what
+families left out were off, and came to suit them: `untried` is what families that no choice looked at are off beyond.
 
 A kernel that stands alone has the width of operators of its kind (conformal.py) instead.
 predict/situation.cpp answers with it. Every exponent lies between none and one, every factor but `near` widens.
@@ -20,7 +22,7 @@ import numpy as np
 
 from latpred.fitting import alike_networks, versions
 from latpred.fitting.checkpoint import OPERATOR_RECIPES
-from latpred.fitting.evaluate import COVERAGE, weighted_quantile
+from latpred.fitting.evaluate import COVERAGE, equal_weights, weighted_quantile
 from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ LONE_SHARE = 0.9
 _SMOOTHING = 0.03  # of the quantile loss's kink, in logarithms
 _SMALLEST_RESIDUAL = 0.005  # closer than two timings of one network ever are
 _SHRINKAGE = 5e-4
+_SMALLEST_NOVELTY = 0.01  # no factor helps a network that was measured
 
 
 def lone_kinds(table: KernelTable) -> np.ndarray:
@@ -89,13 +92,18 @@ def _octaves(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(0.0, np.log2(larger / smaller)))
 
 
+def novelty(rows: pd.DataFrame) -> np.ndarray:
+    """[N] 1 of a network that is like none of the measured ones."""
+    return np.asarray(np.minimum(rows.distance.to_numpy(dtype=float) / FAR_NETWORK, 1))
+
+
 def exponents(rows: pd.DataFrame, is_known: bool) -> np.ndarray:
     """[N, 3] ones, novelty, scarcity of families."""
     scarcity = np.log(MANY_FAMILIES / np.maximum(rows.families.to_numpy(dtype=float), 1)) / np.log(MANY_FAMILIES)
     return np.stack(
         [
             np.ones(len(rows)),
-            np.minimum(rows.distance.to_numpy(dtype=float) / FAR_NETWORK, 1),
+            novelty(rows),
             np.maximum(scarcity, 0) if is_known else np.zeros(len(rows)),
         ],
         axis=1,
@@ -119,6 +127,7 @@ class Law:
     other_version: float
     runtimes: Mapping[str, float]
     tables: Mapping[tuple[str, str], float]  # by device and runtime
+    untried: float = 1.0
 
     def relative(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] of `rows`, on devices that were measured or not."""
@@ -126,6 +135,7 @@ class Law:
         of_network = np.exp(exponents(rows, is_known) @ logarithms)
         of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float) * self.small ** smallness(rows)
         width = np.sqrt(of_network**2 + of_runtime**2 + np.where(rows.is_other_version, self.other_version, 0) ** 2)
+        width = width * self.untried ** novelty(rows)
         if not is_known:
             return np.asarray(width)
         keys = zip(rows.device, rows.runtime, strict=True)
@@ -199,6 +209,14 @@ def of_versions(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
     weighted = rows.assign(weight=units(rows))
     of_version = weighted.groupby("what").weight.transform("sum")
     return weighted_quantile(lacking, np.asarray(weighted.weight / of_version), COVERAGE)
+
+
+def of_untried(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
+    """The factor with which `law`, which has none, holds what `rows` of families that no choice looked at are `off`
+    [N]: 1 or more, every family alike."""
+    ratio = off / law.relative(rows, is_known=True)
+    needed = np.maximum(ratio, 1) ** (1 / np.maximum(novelty(rows), _SMALLEST_NOVELTY))
+    return weighted_quantile(needed, equal_weights(rows.family.to_numpy()), COVERAGE)
 
 
 def fit_law(rows: pd.DataFrame, off: np.ndarray) -> Law:
