@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <tuple>
+
 #include "latpred/error.h"
 #include "message_of.h"
 #include "onnx_writer.h"
@@ -69,6 +72,27 @@ TEST(OnnxTensors, ContentThatIsLargeMissingOrNoNumberIsLeft) {
   EXPECT_EQ(decode(tensor("a", kString, {1}).bytes(6, "text")), nullptr);
   EXPECT_EQ(decode(tensor("a", number(DType::uint64), {1}).varint(11, ~std::uint64_t{0})), nullptr);
   EXPECT_EQ(decode(tensor("a", kInt64, {1}).bytes(9, "").varint(14, 1)), nullptr);
+}
+
+TEST(OnnxTensors, BytesOfSeveralElementsAreUnpackedOnce) {
+  const auto unpacked = [](const Proto& proto, std::int64_t bits) {
+    const Source source{"m.onnx", proto.text()};
+    Variable variable;
+    store(source, parse_tensor(source, source.content), variable);
+    unpack(variable, bits);
+    unpack(variable, bits);
+    Shape sizes;
+    for (const Dimension& dimension : variable.dimensions) sizes.push_back(dimension.size);
+    return std::tuple(variable.dtype, sizes, variable.value != nullptr);
+  };
+  const Proto bytes = tensor("a", kUint8, {2, 3}).bytes(9, "abcdef");
+  EXPECT_EQ(unpacked(bytes, 4), std::tuple(DType::uint4, Shape({2, 6}), false));
+  EXPECT_EQ(unpacked(bytes, 2), std::tuple(DType::uint2, Shape({2, 12}), false));
+  EXPECT_EQ(unpacked(bytes, 8), std::tuple(DType::uint8, Shape({2, 3}), true));
+  EXPECT_EQ(unpacked(bytes, 3), std::tuple(DType::uint8, Shape({2, 3}), true));
+  EXPECT_EQ(unpacked(int64_tensor("a", {1, 2}), 4), std::tuple(DType::int64, Shape({2}), true));
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(unpacked(tensor("a", kUint8, {0, kLargest}), 4), std::tuple(DType::uint8, Shape({0, kLargest}), true));
 }
 
 TEST(OnnxTensorsRefuse, ContentOfAnotherLength) {

@@ -212,3 +212,22 @@ def test_shapes_and_types_are_what_onnx_runtime_computes(case: Case, tmp_path: P
     truth = [(array.shape, str(array.dtype)) for array in session.run(None, feed)]
     graph = _core.resolve(_core.read_program(str(path)), batch=SAVED_BATCH)
     assert [(tuple(output.shape), output.dtype) for output in graph.outputs] == truth
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_weights_of_few_bits_count_each_and_take_their_bytes(bits: int, tmp_path: Path) -> None:
+    outputs, inputs, block = 32, 64, 32
+    packed = np.zeros((outputs, inputs // block, block * bits // 8), np.uint8)
+    scales = real(outputs * inputs // block)
+    setting = {"K": inputs, "N": outputs, "bits": bits, "block_size": block}
+    model, _ = model_of(Case("few bits", "MatMulNBits", [real(1, 9, inputs), packed, scales], 1, setting, (1, 2)))
+    path = tmp_path / "case.onnx"
+    path.write_bytes(model.SerializeToString())
+    graph = _core.resolve(_core.read_program(str(path)))
+    weights, _ = (tensor for tensor in graph.tensors if tensor.kind == "parameter")
+    assert (weights.dtype, weights.shape) == (f"uint{bits}", (outputs, inputs // block, block))
+    assert graph.num_parameters == outputs * inputs + scales.size
+    assert graph.weight_bytes == packed.nbytes + scales.nbytes
+    written = tmp_path / "written.onnx"
+    graph.to_onnx(written)
+    assert _core.resolve(_core.read_program(str(written))).num_parameters == graph.num_parameters

@@ -85,6 +85,10 @@ void Lowering::lower_node(const NodeList& list, const NodeMessage& node, Scope& 
   for (std::uint32_t i = node.attributes.first; i < node.attributes.second; ++i) {
     lower_attribute(node, list.attributes[i], scope, statement, captures);
   }
+  // The operator takes bytes, whatever the width of a weight.
+  if (statement.op == OperatorId::matmul_nbits && statement.inputs.size() > 1 && statement.inputs[1] != kAbsent) {
+    unpack(variable(statement.inputs[1]), statement.attributes.integer("bits", 4));
+  }
   if (statement.op == OperatorId::conditional && statement.bodies.size() != 2) {
     source_.fail(concat("node '", statement.name, "' (If) needs then_branch and else_branch"), node.offset);
   }

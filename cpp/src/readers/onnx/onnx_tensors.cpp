@@ -1,6 +1,8 @@
 #include "readers/onnx/onnx_tensors.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -191,6 +193,23 @@ void store(const Source& source, const TensorMessage& tensor, Variable& variable
   variable.dimensions.reserve(tensor.dims.size());
   for (const std::int64_t size : tensor.dims) variable.dimensions.push_back({size, {}});
   variable.value = decode_value(source, tensor);
+}
+
+void unpack(Variable& variable, std::int64_t bits) {
+  struct Width {
+    std::int64_t bits;
+    DType dtype;
+  };
+  constexpr std::int64_t kByteBits = 8;
+  constexpr std::array kWidths{Width{2, DType::uint2}, Width{4, DType::uint4}};
+  const auto* const found = std::ranges::find(kWidths, bits, &Width::bits);
+  const bool is_packed = variable.is_stored && variable.dtype == DType::uint8 && !variable.dimensions.empty();
+  if (!is_packed || found == kWidths.end()) return;
+  std::int64_t& last = variable.dimensions.back().size;
+  if (last > std::numeric_limits<std::int64_t>::max() / kByteBits) return;  // of a tensor without elements
+  variable.dtype = found->dtype;
+  last *= kByteBits / bits;
+  variable.value = nullptr;  // it has the bytes
 }
 
 }  // namespace latpred::readers

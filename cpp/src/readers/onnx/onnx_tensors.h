@@ -33,4 +33,8 @@ struct TensorMessage {
 // Makes `variable` the stored tensor that `tensor` is; its name is left as it is.
 void store(const Source& source, const TensorMessage& tensor, Variable& variable);
 
+// Gives stored bytes that hold several elements of `bits` each, along the last axis, the type and number of these. Does
+// nothing to what is no such tensor, or was unpacked before; widths without a type of their own stay bytes.
+void unpack(Variable& variable, std::int64_t bits);
+
 }  // namespace latpred::readers
