@@ -48,6 +48,13 @@ std::vector<double> signature_of(const PreparedNetwork& asked) {
   return {signature.begin(), signature.end()};
 }
 
+// The signature of networks that are like none of convolutions.
+std::vector<double> attention_alone() {
+  std::vector<double> signature(kNumCostKinds);
+  signature[static_cast<std::size_t>(CostKind::attention)] = 1;
+  return signature;
+}
+
 TEST(Situation, WithoutTermsEveryWidthIsTheTypicalOne) {
   const Evidence evidence = evidence_with({});
   for (const std::int64_t batch : {1, 8, 4096}) {
@@ -58,8 +65,7 @@ TEST(Situation, WithoutTermsEveryWidthIsTheTypicalOne) {
 
 TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
   const PreparedNetwork asked = network();
-  std::vector<double> others(kNumCostKinds);
-  others[static_cast<std::size_t>(CostKind::attention)] = 1;
+  const std::vector<double> others = attention_alone();
   EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, {others}), asked.input()), 1);
   const Evidence evidence = evidence_with({.near_network = 0.5, .new_network = 3}, {others, signature_of(asked)});
   EXPECT_NEAR(novelty(evidence, asked.input()), 0, 1e-12);
@@ -70,8 +76,7 @@ TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
 
 TEST(Situation, WhatUntriedFamiliesLackWidensAllPartsOfANewNetwork) {
   const PreparedNetwork asked = network(8, "compiled");
-  std::vector<double> others(kNumCostKinds);
-  others[static_cast<std::size_t>(CostKind::attention)] = 1;
+  const std::vector<double> others = attention_alone();
   const SituationTerms terms{.near_network = 0.6, .untried_network = 1.5, .runtimes = {{"compiled", 0.8}}};
   EXPECT_NEAR(relative_width(evidence_with(terms, {others}), asked.input(), true), 1.5, 1e-12);
   EXPECT_NEAR(relative_width(evidence_with(terms, {others, signature_of(asked)}), asked.input(), true), 1, 1e-12);
