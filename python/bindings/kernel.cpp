@@ -34,6 +34,7 @@ void bind_kernel(py::module_& module) {
       .def_readonly("is_unaligned", &Kernel::is_unaligned)
       .def_readonly("interpolates", &Kernel::interpolates)
       .def_readonly("channels_last", &Kernel::channels_last)
+      .def_readonly("reads_across", &Kernel::reads_across)
       .def_readonly("concatenates", &Kernel::concatenates)
       .def("__repr__", [](const Kernel& kernel) { return python_text("<Kernel " + kernel.name + ">"); });
   py::class_<Kernels>(module, "Kernels", "What a runtime executes for a graph at a precision, in order.")

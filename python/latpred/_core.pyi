@@ -1147,6 +1147,9 @@ class Kernel:
     def positions(self) -> float:
         ...
     @property
+    def reads_across(self) -> bool:
+        ...
+    @property
     def repeat(self) -> int:
         ...
     @property

@@ -47,6 +47,8 @@ _SHAPE_INPUT = {"reshape": 1, "expand": 1}
 # Where ONNX has sizes as an input, and the attributes that other frameworks have instead.
 _SIZES_INPUT = _SHAPE_INPUT | {"constant_of_shape": 0, "tile": 1}
 _SIZES = ("shape", "repeats", "allowzero", "may_hold_batch")
+# What is asked for under autocast, which a file of ONNX has no word for: operators stay those of ONNX without it.
+_OF_AUTOCAST = "converts"
 
 
 def to_onnx(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -177,7 +179,7 @@ class _Writer:
 
     def _make_node(self, node: Node, domain: str, operator: str) -> Any:
         inputs = ["" if tensor is None else self._name(tensor) for tensor in node.inputs]
-        attributes = {name: value for name, value in node.attributes.items() if value != []}
+        attributes = {name: value for name, value in node.attributes.items() if value != [] and name != _OF_AUTOCAST}
         if (sizes := _sizes_in_attributes(node)) is not None:
             inputs[_SIZES_INPUT[node.operator] :] = [self._sizes(sizes)]
             attributes = {name: value for name, value in attributes.items() if name not in _SIZES}

@@ -12,14 +12,19 @@ namespace {
 constexpr std::int64_t kBatch = 8;
 
 // Queries, keys and values cut out of one product: [batch, windows, tokens, 3, heads, size] seen as five dimensions.
-Kernels attend(const Shape& heads, std::string_view runtime, std::string_view precision) {
+Kernels attend(const Shape& queries, const Shape& keys, std::string_view runtime, std::string_view precision,
+               const GraphMaker::Settings& settings = {}) {
   GraphMaker make;
-  const TensorId q = make.input(heads);
+  const TensorId q = make.input(queries);
   const TensorId y =
-      make.node(OperatorId::scaled_dot_product_attention, {q, make.input(heads), make.input(heads)}, heads);
+      make.node(OperatorId::scaled_dot_product_attention, {q, make.input(keys), make.input(keys)}, queries, settings);
   Graph graph = make.build({y});
   graph.nodes[0].source_operator = "aten.scaled_dot_product_attention.default";
   return fuse(graph, runtime, precision);
+}
+
+Kernels attend(const Shape& heads, std::string_view runtime, std::string_view precision) {
+  return attend(heads, heads, runtime, precision);
 }
 
 double macs(const Kernels& kernels) {
@@ -47,6 +52,30 @@ TEST(ComposedAttention, FiveDimensionsAreSingleOperatorsInFloat32) {
   const double operand = 4.0 * kBatch * 2 * 4 * 32 * 16;
   EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_in, operand / 2);
   EXPECT_DOUBLE_EQ(kernels.rows[0].bytes_out, operand);
+}
+
+// As in MobileNetV4's attention, whose heads share one key and value; grouped queries have a kernel of their own.
+TEST(ComposedAttention, SharedHeadsAreWrittenOutForEach) {
+  const Shape queries{kBatch, 4, 32, 16};
+  const Shape shared{kBatch, 1, 8, 16};
+  const Kernels kernels = attend(queries, shared, "eager", "fp16");
+  EXPECT_EQ(count(kernels, CostKind::batch_matmul), 2);
+  EXPECT_DOUBLE_EQ(macs(kernels), 2.0 * kBatch * 4 * 32 * 8 * 16);
+  const double key = 4.0 * kBatch * 8 * 16;
+  std::vector<const Kernel*> copies;
+  for (const Kernel& row : kernels.rows) {
+    if (row.kind == CostKind::copy) copies.push_back(&row);
+  }
+  ASSERT_EQ(copies.size(), 2U);  // of the key and of the value
+  for (const Kernel* copy : copies) {
+    EXPECT_DOUBLE_EQ(copy->bytes_in, key);
+    EXPECT_DOUBLE_EQ(copy->bytes_out, 4 * key);
+  }
+  const double scores = 4.0 * kBatch * 4 * 32 * 8;
+  const auto product = std::ranges::find(kernels.rows, CostKind::batch_matmul, &Kernel::kind);
+  EXPECT_DOUBLE_EQ(product->bytes_in, 4.0 * kBatch * 4 * 32 * 16 + 4 * key);
+  EXPECT_DOUBLE_EQ(product->bytes_out, scores);
+  EXPECT_EQ(attend(queries, shared, "eager", "fp16", {{"enable_gqa", std::int64_t{1}}}).rows.size(), 1U);
 }
 
 TEST(ComposedAttention, Float32NeedsNoCasts) {

@@ -264,6 +264,23 @@ TEST(ExportedProgram, TellsWhatANetworkTakesOutOfAutocast) {
   EXPECT_EQ(refusal(file), "'m': node 'z' (aten.relu.default): metadata latpred_autocast is 'best', expected 'half'");
 }
 
+// x.to(weight.dtype) in the code of a network: a type that both have where it was exported.
+TEST(ExportedProgram, TellsWhatTheCodeOfANetworkConverts) {
+  const auto converted = [](const std::string& target, const std::string& type) {
+    Written file = linear();
+    file.tensor("t", ints({2, 8})).node(target, "t", tensor_argument("self", "y") + type);
+    file.tensor("z", ints({2, 8})).node("aten.relu.default", "z", tensor_argument("self", "t")).output("z");
+    const std::vector<Node> nodes = graph_of(file).nodes;
+    EXPECT_EQ(nodes.size(), 2U);
+    return nodes.back().attributes.integers("converts", {});
+  };
+  const std::string single = "," + argument("dtype", R"("as_scalar_type":7)");
+  const std::string device = "," + argument("device", R"("as_device":{"type":"cpu","index":null})");
+  EXPECT_EQ(converted("aten.to.dtype", single), Shape{0});
+  EXPECT_EQ(converted("aten.type_as.default", "," + tensor_argument("other", "x")), Shape{0});
+  EXPECT_EQ(converted("aten.to.device", device + single), Shape{});  // which names the tensor's own type
+}
+
 TEST(ExportedProgram, RefusesOtherVersionsOfTheSchema) {
   Written file = linear();
   file.major = "9";

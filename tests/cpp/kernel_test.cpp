@@ -288,6 +288,104 @@ TEST(Kernels, ANormThatTheNetworkTakesOutOfAutocastStaysInHalfPrecision) {
   EXPECT_DOUBLE_EQ(normed(true).rows[6].bytes_out, 2.0 * kBatch * 64);
 }
 
+// timm's EvoNorm: x * (x * v.to(x.dtype)).sigmoid() / x.float().var(...).sqrt().to(x.dtype).
+TEST(Kernels, ConversionsInTheCodeOfANetworkGoByWhatAutocastMakesOfTheirTensors) {
+  const Shape image{kBatch, 64};
+  const Shape one{kBatch, 1};
+  const GraphMaker::Settings second{{"converts", Shape{1}}};
+  const GraphMaker::Settings first{{"converts", Shape{0}}};
+  GraphMaker make;
+  const TensorId x = make.node(OperatorId::linear, {make.input(image), make.weight({64, 64})}, image);
+  const TensorId gated = make.node(OperatorId::mul, {x, make.weight({64})}, image, second);
+  const TensorId variance = make.node(OperatorId::reduce_mean, {x}, one, first);
+  const TensorId deviation = make.node(OperatorId::sqrt, {variance}, one);
+  const TensorId spread = make.node(OperatorId::expand, {deviation, make.integers({kBatch, 64})}, image, first);
+  const Kernels kernels = fuse(make.build({make.node(OperatorId::div, {gated, spread}, image)}), "eager", "amp");
+  // Casts of the input, of the product's weight and of gamma; of the activations for the mean; of the deviation.
+  EXPECT_EQ(kinds(kernels),
+            (std::vector{CostKind::cast, CostKind::cast, CostKind::matmul, CostKind::cast, CostKind::binary,
+                         CostKind::cast, CostKind::reduce, CostKind::unary, CostKind::cast, CostKind::binary}));
+  EXPECT_DOUBLE_EQ(kernels.rows[4].bytes_out, 2.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(kernels.rows[5].bytes_out, 4.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(kernels.rows[6].bytes_in, 4.0 * kBatch * 64);
+  EXPECT_DOUBLE_EQ(kernels.rows[8].bytes_out, 2.0 * kBatch);
+  EXPECT_DOUBLE_EQ(kernels.rows[9].bytes_out, 2.0 * kBatch * 64);
+}
+
+TEST(Kernels, AConversionOfWhatIsInSinglePrecisionAnywayChangesNothing) {
+  const Shape shape{kBatch, 64};
+  const auto normed = [&](const GraphMaker::Settings& settings) {
+    GraphMaker make;
+    const TensorId norm =
+        make.node(OperatorId::layer_norm, {make.input(shape), make.weight({64}), make.weight({64})}, shape);
+    return fuse(make.build({make.node(OperatorId::relu, {norm}, shape, settings)}), "eager", "amp");
+  };
+  const Kernels asked = normed({{"converts", Shape{0}}});
+  EXPECT_EQ(kinds(asked), kinds(normed({})));
+  EXPECT_DOUBLE_EQ(asked.rows.back().bytes_out, 4.0 * kBatch * 64);
+}
+
+// Linear attention of EfficientViT: k.float().transpose(-1, -2) @ v.float() where autocast is off.
+TEST(Kernels, AProductOfWhatWasConvertedToSinglePrecisionIsOutsideAutocast) {
+  const Shape tokens{kBatch, 32, 16};
+  const Shape turned{kBatch, 16, 32};
+  const Shape square{kBatch, 16, 16};
+  const auto product = [&](bool converts, std::string_view precision) {
+    const GraphMaker::Settings first = converts ? GraphMaker::Settings{{"converts", Shape{0}}} : GraphMaker::Settings{};
+    const GraphMaker::Settings second =
+        converts ? GraphMaker::Settings{{"converts", Shape{1}}} : GraphMaker::Settings{};
+    GraphMaker make;
+    const TensorId x = make.node(OperatorId::linear, {make.input(tokens), make.weight({32, 16})}, {kBatch, 32, 32});
+    const std::vector<TensorId> halves =
+        make.nodes(OperatorId::split, {x}, {tokens, tokens}, {{"axis", std::int64_t{2}}});
+    GraphMaker::Settings permuted = first;
+    permuted.emplace_back("perm", Shape{0, 2, 1});
+    const TensorId keys = make.node(OperatorId::transpose, {halves[0]}, turned, permuted);
+    const TensorId scores = make.node(OperatorId::matmul, {keys, halves[1]}, square, second);
+    return fuse(make.build({make.node(OperatorId::relu, {scores}, square)}), "eager", precision);
+  };
+  const Kernels asked = product(true, "amp");
+  // Casts of the input and of the weight, the layer, casts of keys and of values, their product, what reads it.
+  ASSERT_EQ(kinds(asked), (std::vector{CostKind::cast, CostKind::cast, CostKind::matmul, CostKind::cast, CostKind::cast,
+                                       CostKind::batch_matmul, CostKind::unary}));
+  EXPECT_EQ(asked.rows[5].arithmetic, Arithmetic::fp32);
+  EXPECT_DOUBLE_EQ(asked.rows[6].bytes_out, 4.0 * kBatch * 16 * 16);
+  const Kernels plain = product(false, "amp");
+  EXPECT_EQ(plain.rows[3].kind, CostKind::batch_matmul);
+  EXPECT_EQ(plain.rows[3].arithmetic, Arithmetic::fp16);
+  EXPECT_EQ(kinds(product(true, "fp32")), kinds(product(false, "fp32")));
+}
+
+TEST(Kernels, NormsOfVectorsReadHalfPrecisionWithoutACopy) {
+  for (const OperatorId op : {OperatorId::reduce_l1, OperatorId::reduce_l2, OperatorId::cum_sum}) {
+    GraphMaker make;
+    const Shape shape{kBatch, 64};
+    const TensorId half = make.node(OperatorId::linear, {make.input(shape), make.weight({64, 64})}, shape);
+    const Shape made = op == OperatorId::cum_sum ? shape : Shape{kBatch, 1};
+    const Kernels kernels = fuse(make.build({make.node(op, {half}, made)}), "eager", "amp");
+    const bool copies = op == OperatorId::cum_sum;
+    ASSERT_EQ(kernels.rows.size(), copies ? 5U : 4U);
+    EXPECT_DOUBLE_EQ(kernels.rows.back().bytes_in, (copies ? 4.0 : 2.0) * kBatch * 64);
+    EXPECT_EQ(kernels.rows.back().arithmetic, Arithmetic::fp32);
+  }
+}
+
+TEST(Kernels, PyTorchUnfoldsImagesOneByOne) {
+  GraphMaker make;
+  const TensorId x = make.input({kBatch, 3, 8, 8});
+  const Graph graph = make.build({make.node(OperatorId::im2col, {x}, {kBatch, 12, 16},
+                                            {{"kernel_shape", Shape{2, 2}}, {"strides", Shape{2, 2}}})});
+  const Kernels eager = fuse(graph, "eager", "fp32");
+  ASSERT_EQ(eager.rows.size(), 1U);
+  EXPECT_EQ(eager.rows[0].repeat, kBatch);
+  EXPECT_EQ(eager.num_launches, kBatch);
+  EXPECT_DOUBLE_EQ(eager.rows[0].bytes_out, 4.0 * 12 * 16);
+  const Kernels compiled = fuse(graph, "compiled", "fp32");
+  ASSERT_EQ(compiled.rows.size(), 1U);
+  EXPECT_EQ(compiled.rows[0].repeat, 1);
+  EXPECT_DOUBLE_EQ(compiled.rows[0].bytes_out, kBatch * eager.rows[0].bytes_out);
+}
+
 // [batch, 8, 8, 16] permuted to channels first, as a block of ConvNeXt hands it to its convolution.
 TEST(Kernels, APermutedImageKeepsItsChannelsInnermostThroughConvolutionAndNorm) {
   GraphMaker make;

@@ -27,6 +27,17 @@ TEST(Normalize, RulesHaveDifferentNames) {
   EXPECT_GE(names.size(), 9U);
 }
 
+TEST(Normalize, ReadersRememberAConversionThatGoes) {
+  GraphMaker net;
+  const auto x = net.input(kShape);
+  const auto converted = net.node(Id::identity, {x}, kShape, {{"converts", Shape{0}}});
+  const auto same = net.node(Id::flatten, {converted}, kShape);
+  const Graph graph = normalize(net.build({net.node(Id::add, {x, same}, kShape), net.node(Id::exp, {x}, kShape)}));
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(graph.nodes[0].attributes.integers("converts", {}), Shape{1});
+  EXPECT_FALSE(graph.nodes[1].attributes.has("converts"));
+}
+
 TEST(Normalize, LeavesWhatItDoesNotKnow) {
   GraphMaker net;
   const auto x = net.input(kShape);

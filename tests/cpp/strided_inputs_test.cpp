@@ -47,6 +47,22 @@ TEST(StridedInputs, ANormCopiesWhatWasTransposed) {
   EXPECT_DOUBLE_EQ(kernels.rows[1].bytes_in, kernels.rows[1].bytes_out);
 }
 
+// The tokens of a ViT without a class token lie with the channels outermost: norms read them across, and so does the
+// addition of what lies in order.
+TEST(StridedInputs, WhatIsReadAgainstMemorysOrderIsToldApart) {
+  GraphMaker make;
+  const Shape shape{kBatch, 32, 64};
+  const TensorId x = make.node(OperatorId::relu, {make.input({kBatch, 64, 32})}, {kBatch, 64, 32});
+  const TensorId tokens = make.node(OperatorId::transpose, {x}, shape, {{"perm", Shape{0, 2, 1}}});
+  const TensorId scaled = make.node(OperatorId::relu, {tokens}, shape);
+  const TensorId norm = make.node(OperatorId::layer_norm, {scaled, make.weight({64}), make.weight({64})}, shape);
+  const Kernels kernels = run(make.build({make.node(OperatorId::add, {scaled, norm}, shape)}), false, "fp32");
+  ASSERT_EQ(kernels.rows.size(), 5U);
+  std::vector<bool> found;
+  for (const Kernel& row : kernels.rows) found.push_back(row.reads_across);
+  EXPECT_EQ(found, (std::vector{false, false, true, false, true}));  // relu, relu, copy, norm, addition
+}
+
 TEST(StridedInputs, ALayerOfStridedInputAddsItsBiasApart) {
   const auto layer = [](bool transposed) {
     GraphMaker make;

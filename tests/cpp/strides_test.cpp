@@ -23,6 +23,16 @@ TEST(Strides, RowMajorMayHaveGaps) {
   EXPECT_FALSE(is_row_major({2, 3, 4}, {12, 1, 3}));
 }
 
+TEST(Strides, ReadAcrossIsWhatLiesSideBySideOnlyWhereItIsWritten) {
+  const Shape shape{2, 3, 4};
+  EXPECT_FALSE(is_read_across(shape, {12, 4, 1}, {12, 4, 1}));
+  EXPECT_FALSE(is_read_across(shape, {24, 8, 1}, {12, 4, 1}));  // gaps between rows
+  EXPECT_TRUE(is_read_across(shape, {12, 1, 3}, {12, 4, 1}));
+  EXPECT_FALSE(is_read_across(shape, {12, 1, 3}, {12, 1, 3}));  // both lie alike
+  EXPECT_FALSE(is_read_across(shape, {0, 1, 0}, {12, 4, 1}));   // one element for all
+  EXPECT_FALSE(is_read_across({2, 3, 1}, {3, 1, 3}, {3, 1, 1}));
+}
+
 TEST(Strides, ChannelsLastIsNhwcMemoryUnderNchwSizes) {
   EXPECT_TRUE(is_channels_last({2, 3, 4, 5}, {60, 1, 15, 3}));
   EXPECT_FALSE(is_channels_last({2, 3, 4, 5}, {60, 20, 5, 1}));

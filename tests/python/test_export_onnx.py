@@ -48,6 +48,19 @@ def test_names_and_sizes_are_kept(tmp_path):
     assert not [tensor for tensor in model.graph.initializer if np.prod(tensor.dims) > 16]
 
 
+def test_what_autocast_asks_of_an_operator_leaves_it_onnx_s(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    class Widened(torch.nn.Module):
+        def forward(self, x):
+            return x.float() * 2
+
+    graph = latpred.load(model=Widened(), input="8")
+    assert graph.nodes[0].attributes["converts"] == [0]
+    model = onnx.load(exported(graph, tmp_path))
+    assert [(node.domain, node.op_type) for node in model.graph.node] == [("", "Mul")]
+
+
 def test_what_onnx_cannot_say_goes_to_a_domain_of_its_own(tmp_path):
     net = latpred.GraphBuilder()
     net.output(net.apply("silu", net.input("x", (8,))))

@@ -168,7 +168,7 @@ def test_arithmetics_of_products_are_told_by_device():
     manifest, _ = checkpoint.read(ship.checkpoint_path("kernel_residual"))
     found = manifest["evidence"]["device_arithmetics"]
     assert set(found["H200-SXM-141GB"]) == {"fp32", "tf32", "fp16", "bf16"}
-    assert found["RTX 3090"] == ["fp16"]
+    assert found["RTX 3090"] == ["fp32", "fp16"]  # float32: the products of linear attention that autocast is kept off
     assert "H100-SXM5-80GB" not in manifest["evidence"]["devices"]
 
 

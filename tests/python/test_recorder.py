@@ -160,6 +160,43 @@ def test_fast_norms_of_timm_stay_in_half_precision_under_autocast():
     assert "cast(linear)" not in casts(FastNorm)
 
 
+class Deviation(nn.Module):
+    """As timm's EvoNorm divides: statistics in float32, the rest in the activations' type."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(16, 16)
+        self.gamma = nn.Parameter(torch.ones(16))
+
+    def forward(self, x):
+        x = self.layer(x)
+        deviation = x.float().var(dim=-1, keepdim=True).add(1e-5).sqrt()
+        return x * self.gamma.to(x.dtype) / deviation.to(x.dtype)
+
+
+@pytest.mark.parametrize("capture", [None, torch.export.export], ids=["recorded", "exported"])
+def test_conversions_in_forward_hold_under_autocast(capture):
+    example = torch.zeros(8, 16)
+    module = Deviation().eval()
+    given = {"model": capture(module, (example,))} if capture else {"model": module, "input": "16"}
+    graph = latpred.load(**given, batch=8)
+    converting = {node.operator: node.attributes["converts"] for node in graph.nodes if "converts" in node.attributes}
+    assert converting == {"reduce_variance": [0], "mul": [0, 1], "div": [1]}  # x and x.float() are one
+    kinds = [(row.kind, row.arithmetic, row.bytes_out) for row in _core.fuse(graph, "eager", "amp").rows]
+    whole, one = 8 * 16, 8
+    assert kinds[-8:] == [
+        ("cast", "fp32", 4 * whole),
+        ("reduce", "fp32", 4 * one),
+        ("binary", "fp32", 4 * one),
+        ("unary", "fp32", 4 * one),
+        ("cast", "fp32", 2 * 16),
+        ("binary", "fp16", 2 * whole),
+        ("cast", "fp32", 2 * one),
+        ("binary", "fp16", 2 * whole),
+    ]
+    assert "cast" not in {row.kind for row in _core.fuse(graph, "eager", "fp32").rows}
+
+
 def test_fast_norms_that_export_had_to_record_are_said():
     module = nn.Sequential(Mixed(), FastNorm(4))
     captured = recorder.record(module, torch_export.call_arguments(module, "4", 2))

@@ -43,6 +43,7 @@ struct Kernel {
   bool is_unaligned = false;         // a product, as it lies, of 16-bit rows that begin between multiples of 16 bytes
   bool interpolates = false;         // resizing by more than the nearest pixel, by PyTorch's own kernel
   bool channels_last = false;        // reads its image with the channels innermost
+  bool reads_across = false;         // a copy or a point-wise operator of PyTorch's that reads against memory's order
   bool concatenates = false;         // a generated one that puts parts together, and does something else besides
 
   [[nodiscard]] double bytes() const { return bytes_in + bytes_out + weight_bytes; }

@@ -157,6 +157,8 @@ std::vector<TermColumn> make_columns() {
                    [](In in, std::size_t) { return flag(is_generated_pointwise(in)); }});
   table.push_back({"winograd_saving", "log2", "multiplications that Winograd's algorithms may save of the convolution",
                    [](In in, std::size_t) { return log2_size(winograd_saving(in.kernel, in.device)); }});
+  table.push_back({"reads_across", "0 or 1", "eager, reads side by side what does not lie side by side",
+                   [](In in, std::size_t) { return flag(in.kernel.reads_across); }});
   return table;
 }
 

@@ -24,6 +24,9 @@ class Composer {
     num_scores_ = sizes_.batch * sizes_.m * sizes_.n;
     for (std::size_t i = 0; i < operands_.size(); ++i) operands_[i] = count_of(input_tensor(graph, node, i));
     num_results_ = count_of(output_tensor(graph, node, 0));
+    const double value_size = num_results_ / std::max(1.0, sizes_.batch * sizes_.m);
+    spread_ = {operands_[0], std::max(operands_[1], sizes_.batch * sizes_.n * sizes_.k),
+               std::max(operands_[2], sizes_.batch * sizes_.n * value_size)};
     has_mask_ = attention_sizes(node.op, node.source_operator, node.attributes, input_shapes(graph, node)).has_mask ||
                 node.attributes.integer("is_causal", 0) != 0;
     if (const Tensor* mask = input_tensor(graph, node, 3)) mask_bytes_ = count_of(mask) * kSingleBytes;
@@ -31,13 +34,13 @@ class Composer {
 
   std::vector<Kernel> run(NodeId position) && {
     const std::array copies{attention_.copies_query, attention_.copies_key, attention_.copies_value};
-    prepare("query", operands_[0], true, copies[0]);
-    prepare("key", operands_[1], true, copies[1]);
+    prepare("query", 0, true, copies[0]);
+    prepare("key", 1, true, copies[1]);
     multiply(position);
     if (has_mask_ && !is_generated_)
       add("mask", CostKind::binary, num_scores_ * kSingleBytes + mask_bytes_, scores_bytes());
     normalise();
-    prepare("value", operands_[2], false, copies[2]);
+    prepare("value", 2, false, copies[2]);
     combine();
     if (is_half()) add("result", CostKind::cast, num_results_ * kSingleBytes, num_results_ * given_bytes());
     return std::move(rows_);
@@ -61,15 +64,19 @@ class Composer {
   }
 
   // An operand on its way into a product: widened, scaled, and copied where its batch is not one dimension in memory.
-  void prepare(std::string_view what, double count, bool is_scaled, bool is_copied) {
+  void prepare(std::string_view what, std::size_t index, bool is_scaled, bool copies) {
+    const double count = operands_[index];
     const double wide = count * kSingleBytes;
+    const bool is_copied = copies || spread_[index] > count;
     if (is_generated_) {
-      if (is_half() || is_scaled || is_copied) add(what, CostKind::binary, count * given_bytes(), wide);
+      if (is_half() || is_scaled || is_copied) {
+        add(what, CostKind::binary, count * given_bytes(), spread_[index] * kSingleBytes);
+      }
       return;
     }
     if (is_half()) add(concat(what, ".cast"), CostKind::cast, count * given_bytes(), wide);
     if (is_scaled) add(concat(what, ".scale"), CostKind::binary, wide, wide);
-    if (is_copied) add(concat(what, ".copy"), CostKind::copy, wide, wide);
+    if (is_copied) add(concat(what, ".copy"), CostKind::copy, wide, spread_[index] * kSingleBytes);
   }
 
   void product(std::string_view what, double m, double n, double k, double macs, double bytes_in, double bytes_out) {
@@ -84,7 +91,7 @@ class Composer {
 
   void multiply(NodeId position) {
     first_macs_ = std::min(static_cast<double>(node_.cost.macs), num_scores_ * sizes_.k);
-    product("scores", sizes_.m, sizes_.n, sizes_.k, first_macs_, (operands_[0] + operands_[1]) * kSingleBytes,
+    product("scores", sizes_.m, sizes_.n, sizes_.k, first_macs_, (spread_[0] + spread_[1]) * kSingleBytes,
             scores_bytes());
     rows_.back().name = node_.name;
     rows_.back().members.push_back(position);
@@ -108,7 +115,7 @@ class Composer {
   void combine() {
     const double rows = std::max(1.0, sizes_.batch * sizes_.m);
     product("result", sizes_.m, num_results_ / rows, sizes_.n, static_cast<double>(node_.cost.macs) - first_macs_,
-            scores_bytes() + operands_[2] * kSingleBytes, num_results_ * kSingleBytes);
+            scores_bytes() + spread_[2] * kSingleBytes, num_results_ * kSingleBytes);
   }
 
   const Node& node_;
@@ -116,6 +123,7 @@ class Composer {
   ComposedAttention attention_;
   Gemm sizes_;                        // of the scores
   std::array<double, 3> operands_{};  // elements of query, key and value
+  std::array<double, 3> spread_{};    // with heads that all share written out for each: a product needs them
   double num_scores_ = 0;
   double num_results_ = 0;
   double mask_bytes_ = 0;
@@ -128,7 +136,14 @@ class Composer {
 
 bool is_composed(const Graph& graph, const Node& node) {
   const Tensor* query = input_tensor(graph, node, 0);
-  return node.source_operator.starts_with("aten.") && query != nullptr && query->shape.size() != kFusedAttentionRank;
+  if (!node.source_operator.starts_with("aten.") || query == nullptr) return false;
+  if (query->shape.size() != kFusedAttentionRank) return true;
+  if (node.attributes.integer("enable_gqa", 0) != 0) return false;
+  const auto is_spread = [&](const Tensor* tensor) {
+    return tensor != nullptr && (tensor->shape.size() != kFusedAttentionRank || tensor->shape[0] != query->shape[0] ||
+                                 tensor->shape[1] != query->shape[1]);
+  };
+  return is_spread(input_tensor(graph, node, 1)) || is_spread(input_tensor(graph, node, 2));
 }
 
 ComposedAttention composed_of(const Graph& graph, const Node& node, const std::vector<Shape>& strides,

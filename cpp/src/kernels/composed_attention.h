@@ -8,7 +8,8 @@
 
 namespace latpred {
 
-// Whether PyTorch has no fused kernel for this attention: those take [batch, heads, tokens, size] alone.
+// Whether PyTorch has no fused kernel for this attention: those take [batch, heads, tokens, size] alone, and keys and
+// values with as many heads as the queries unless enable_gqa is set (ATen: check_batch_size_and_num_heads_dense).
 [[nodiscard]] bool is_composed(const Graph& graph, const Node& node);
 
 struct ComposedAttention {

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "kind_sets.h"
+#include "latpred/autocast.h"
 #include "latpred/text.h"
 #include "strided_inputs.h"
+#include "strides.h"
 
 namespace latpred {
 namespace {
@@ -18,6 +20,17 @@ Kernel cast_kernel(const Tensor& tensor, double bytes_read, double bytes_written
   (tensor.is_weight() ? cast.weight_bytes : cast.bytes_in) = bytes_read;
   cast.bytes_out = bytes_written;
   return cast;
+}
+
+// Whether the network's code converts `id` in front of `node`.
+bool converts(const Node& node, TensorId id) {
+  const std::vector<std::int64_t> places = node.attributes.integers(kConverts, {});
+  for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+    if (node.inputs[place] == id && std::ranges::find(places, static_cast<std::int64_t>(place)) != places.end()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // `tensor`, put in the order that the kernel reads whose arithmetic is given; it reads more than it writes where it
@@ -75,6 +88,11 @@ void ExtraKernels::add_before(NodeId position) {
   for (const TensorId id : copies) add_copy(position, id);
 }
 
+void ExtraKernels::add_conversions(NodeId position) {
+  if (prepared_.plan) return;  // generated into what reads the view
+  for (const TensorId id : prepared_.storage.casts[position]) add_cast(position, id, false);
+}
+
 // The inputs that do not lie as the node's kernel reads them.
 std::vector<TensorId> ExtraKernels::copied(NodeId position) const {
   if (prepared_.plan) {
@@ -96,8 +114,10 @@ std::vector<TensorId> ExtraKernels::copied(NodeId position) const {
 void ExtraKernels::add_cast(NodeId position, TensorId id, bool is_copied) {
   if (prepared_.plan && fold_cast(position, id, is_copied)) return;
   const Tensor& tensor = prepared_.graph.tensors[id];
-  // Autocast keeps the copy of a weight; what a code generator casts twice it casts in one kernel.
-  if (cast_done_[id] && (prepared_.plan || tensor.is_weight())) return;
+  // Autocast keeps the copy of a weight, code what it has converted; what a code generator casts twice it casts in one
+  // kernel.
+  const bool is_kept = tensor.is_weight() || converts(prepared_.graph.nodes[position], id);
+  if (cast_done_[id] && (prepared_.plan || is_kept)) return;
   cast_done_[id] = true;
   rows_.add(cast_kernel(tensor, bytes_.stored(id), bytes_.cast(id), prepared_.graph.nodes[position].repeat));
 }
@@ -118,8 +138,12 @@ bool ExtraKernels::fold_cast(NodeId position, TensorId id, bool is_copied) {
 void ExtraKernels::add_copy(NodeId position, TensorId id) {
   const double written = bytes_.read(position, id);
   const double read = prepared_.plan ? bytes_.stored(id) : written;  // a generated copy casts too
-  rows_.add(copy_kernel(prepared_.graph.tensors[id], read, written, prepared_.storage.arithmetic[position],
-                        prepared_.graph.nodes[position].repeat));
+  const Tensor& tensor = prepared_.graph.tensors[id];
+  Kernel copy = copy_kernel(tensor, read, written, prepared_.storage.arithmetic[position],
+                            prepared_.graph.nodes[position].repeat);
+  copy.reads_across =
+      is_eager_ && is_read_across(tensor.shape, prepared_.views.strides[id], contiguous_strides(tensor.shape));
+  rows_.add(std::move(copy));
 }
 
 void ExtraKernels::add_behind(RowId row, NodeId position) {

@@ -12,6 +12,7 @@
 #include "outside_readers.h"
 #include "prepared_graph.h"
 #include "stored_bytes.h"
+#include "strided_inputs.h"
 #include "traffic.h"
 
 namespace latpred {
@@ -59,7 +60,23 @@ RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) 
                    .is_pytorch = prepared.runtime.strided_views && !prepared.runtime.fuses,
                    .moves_channels_last = prepared.plan && prepared.plan->moves_channels_last},
                   row);
+  // Of other frameworks' files an image costs the same in whatever order it is said to stand; a reshape that has to copy
+  // reads what was transposed in any of them.
+  const bool has_order = is_of_pytorch(prepared.graph) || operator_row(node.op).kind == CostKind::view;
+  row.reads_across = prepared.runtime.strided_views && !prepared.runtime.fuses && has_order &&
+                     reads_across(prepared.graph, node, row.kind, prepared.views.strides);
   return rows.add(std::move(row));
+}
+
+// PyTorch unfolds the images of a batch one by one (ATen: im2col_out_cuda_template); folding takes them together.
+void unfold_one_by_one(const PreparedGraph& prepared, const Node& node, Kernel& row) {
+  if (node.op != OperatorId::im2col || !prepared.runtime.strided_views || prepared.runtime.fuses) return;
+  const Shape& columns = prepared.graph.tensors[node.outputs[0]].shape;
+  constexpr std::size_t kRankOfBatch = 3;  // [B, C * window, L]
+  if (columns.size() != kRankOfBatch || columns[0] < 1) return;
+  row.repeat *= columns[0];
+  row.bytes_in /= static_cast<double>(columns[0]);
+  row.bytes_out /= static_cast<double>(columns[0]);
 }
 
 // Whether all that `row` makes is computed again by its readers, or was written to its place in a long concatenation.
@@ -90,6 +107,7 @@ Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
     if (prepared.views.is_view[position]) {
+      extra.add_conversions(position);
       see_through(prepared, node, rows);
       if (is_called(node)) result.num_views += node.repeat;
       continue;
@@ -103,6 +121,7 @@ Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view
     if (row == kNoRow) row = add_row(prepared, position, rows);
     traffic.add(row, position);
     rows.append(row, position, node);
+    unfold_one_by_one(prepared, node, rows[row]);
     extra.add_behind(row, position);
     if (node.op == OperatorId::unknown) result.unknown_operators.push_back(node.source_operator);
   }

@@ -43,10 +43,10 @@ constexpr std::array kFloat32Operators{
     OperatorId::upsample,
 };
 
-// Of these, kernels that read half precision and compute in float32 without a copy of it (ATen: half_to_float of
-// softmax, make_reduction_from_ty of sums).
-constexpr std::array kReadHalf{OperatorId::softmax, OperatorId::log_softmax, OperatorId::reduce_sum,
-                               OperatorId::reduce_prod};
+// Of these, kernels that read half precision and compute in float32 without a copy of it, as autocast asks for the type
+// of their result instead of casting (AT_FORALL_FP32_SET_OPT_DTYPE; cumulative sums copy in spite of it).
+constexpr std::array kReadHalf{OperatorId::softmax,     OperatorId::log_softmax, OperatorId::reduce_sum,
+                               OperatorId::reduce_prod, OperatorId::reduce_l1,   OperatorId::reduce_l2};
 
 // Norms that torch computes in the type of their activations, whatever type their weights have.
 constexpr Kinds kMixedTypeNorms = of(CostKind::batch_norm, CostKind::layer_norm, CostKind::group_norm);
@@ -69,26 +69,116 @@ std::optional<Arithmetic> stored_arithmetic(const Graph& graph, const Node& node
   return std::nullopt;
 }
 
-void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
+// What a tensor is made of, as far as conversions in the network's code ask.
+struct Origin {
+  bool of_weight = false;  // a weight, or seen through views of one
+  bool is_raised = false;  // of something that was half precision and was converted to single
+  bool is_asked = false;   // so converted, and only seen another way or multiplied since
+};
+
+// The conversions in a network's code, of which a record in float32 does not say to which type they go. They change
+// something: what is half precision becomes single, and half again what was raised before; weights become as the
+// activations are. The record has one name for x and for x.float(): the first that reads it is taken to ask for it, and
+// all that only see it another way.
+class Conversions {
+ public:
+  Conversions(const Graph& graph, const std::vector<CostKind>& kinds)
+      : graph_(graph), kinds_(kinds), origins_(graph.tensors.size()), was_raised_(graph.tensors.size(), false) {
+    for (std::size_t id = 0; id < origins_.size(); ++id) origins_[id].of_weight = graph.tensors[id].is_weight();
+  }
+
+  // Bits of each input of `node` as its code hands them on.
+  [[nodiscard]] std::vector<int> given(NodeId position, const Storage& storage) {
+    const Node& node = graph_.nodes[position];
+    const bool is_view = kinds_[position] == CostKind::view;
+    std::vector<int> result(node.inputs.size(), 0);
+    const std::vector<std::int64_t> places = node.attributes.integers(kConverts, {});
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+      const TensorId id = node.inputs[place];
+      if (id == kAbsent) continue;
+      result[place] = storage.tensor_bits[id];
+      if (std::ranges::find(places, static_cast<std::int64_t>(place)) == places.end()) continue;
+      if (storage.tensor_bits[id] == kHalfBits) {
+        if (is_view || !was_raised_[id]) result[place] = kSingleBits;
+        was_raised_[id] = was_raised_[id] || !is_view;
+      } else if (origins_[id].of_weight || origins_[id].is_raised) {
+        result[place] = kHalfBits;
+      }
+    }
+    return result;
+  }
+
+  // Whether a product of these is outside autocast: nobody raises what is cast back at once.
+  [[nodiscard]] bool asks_for_single(const Node& node, const Storage& storage, const std::vector<int>& given) const {
+    return for_inputs(node, [&](std::size_t place, const Origin& origin) {
+      return given[place] == kSingleBits && (origin.is_asked || is_raised_here(node, storage, given, place));
+    });
+  }
+
+  void follow(NodeId position, const Storage& storage, const std::vector<int>& given, bool is_single_product) {
+    const Node& node = graph_.nodes[position];
+    Origin made{.is_asked = is_single_product};
+    made.is_raised = for_inputs(node, [&](std::size_t place, const Origin& origin) {
+      return given[place] == kSingleBits && (origin.is_raised || is_raised_here(node, storage, given, place));
+    });
+    if (kinds_[position] == CostKind::view && !node.inputs.empty() && node.inputs[0] != kAbsent) {
+      const Origin& from = origins_[node.inputs[0]];
+      made.of_weight = from.of_weight;
+      made.is_asked = from.is_asked || is_raised_here(node, storage, given, 0);
+    }
+    for (const TensorId id : node.outputs) {
+      if (id != kAbsent && storage.tensor_bits[id] == kSingleBits) origins_[id] = made;
+    }
+  }
+
+ private:
+  template <typename Holds>
+  bool for_inputs(const Node& node, Holds holds) const {
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+      if (node.inputs[place] != kAbsent && holds(place, origins_[node.inputs[place]])) return true;
+    }
+    return false;
+  }
+
+  static bool is_raised_here(const Node& node, const Storage& storage, const std::vector<int>& given,
+                             std::size_t place) {
+    return storage.tensor_bits[node.inputs[place]] == kHalfBits && given[place] == kSingleBits;
+  }
+
+  const Graph& graph_;
+  const std::vector<CostKind>& kinds_;
+  std::vector<Origin> origins_;   // [tensors]
+  std::vector<bool> was_raised_;  // [tensors]
+};
+
+// Returns which nodes are products in single precision.
+std::vector<bool> follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Storage& storage) {
+  Conversions conversions(graph, kinds);
+  std::vector<bool> single_products(graph.nodes.size(), false);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
+    const std::vector<int> given = conversions.given(static_cast<NodeId>(position), storage);
     const bool is_norm = has(kMixedTypeNorms, kinds[position]);
     const bool is_taken_out = node.attributes.text(kAutocast, "") == kAutocastHalf;
-    const bool to_half = is_taken_out || has(kLibraries, kinds[position]);
-    const bool to_single = !to_half && std::ranges::find(kFloat32Operators, node.op) != kFloat32Operators.end();
+    const bool is_product = has(kLibraries, kinds[position]);
+    const bool is_single_product = is_product && conversions.asks_for_single(node, storage, given);
+    const bool to_half = is_taken_out || (is_product && !is_single_product);
+    const bool is_listed = std::ranges::find(kFloat32Operators, node.op) != kFloat32Operators.end();
+    const bool to_single = is_single_product || (!to_half && is_listed);
     const bool copies_to_single = to_single && std::ranges::find(kReadHalf, node.op) == kReadHalf.end();
     int widest = 0;
     int widest_scalar = 0;
-    for (const TensorId id : node.inputs) {
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+      const TensorId id = node.inputs[place];
       if (id == kAbsent || graph.tensors[id].dtype != DType::float32) continue;
       // PyTorch's type promotion: x * gamma is as wide as gamma, a number without dimensions widens nothing, and norms
       // take their float32 weights beside half activations.
       if (!(is_norm && graph.tensors[id].is_weight())) {
         int& wide = graph.tensors[id].shape.empty() ? widest_scalar : widest;
-        wide = std::max(wide, storage.tensor_bits[id]);
+        wide = std::max(wide, given[place]);
       }
       if (graph.tensors[id].shape.empty()) continue;
-      const int wanted = to_half ? kHalfBits : copies_to_single ? kSingleBits : storage.tensor_bits[id];
+      const int wanted = to_half ? kHalfBits : copies_to_single ? kSingleBits : given[place];
       if (storage.tensor_bits[id] != wanted && !(to_single && graph.tensors[id].is_weight())) {
         storage.casts[position].push_back(id);
       }
@@ -101,7 +191,10 @@ void follow_autocast(const Graph& graph, const std::vector<CostKind>& kinds, Sto
     for (const TensorId id : node.outputs) {
       if (id != kAbsent && graph.tensors[id].dtype == DType::float32) storage.tensor_bits[id] = result;
     }
+    conversions.follow(static_cast<NodeId>(position), storage, given, is_single_product);
+    single_products[position] = is_single_product;
   }
+  return single_products;
 }
 
 }  // namespace
@@ -130,13 +223,16 @@ Storage assign_storage(const Graph& graph, const std::vector<CostKind>& kinds, c
   }
   const Arithmetic convolution = precision.by_runtime ? runtime.default_convolution : precision.convolution;
   const Arithmetic product = precision.by_runtime ? runtime.default_matmul : precision.matmul;
+  std::vector<bool> single_products(graph.nodes.size(), false);
   storage.arithmetic.reserve(graph.nodes.size());
   storage.casts.resize(graph.nodes.size());
-  if (precision.autocast) follow_autocast(graph, kinds, storage);
+  if (precision.autocast) single_products = follow_autocast(graph, kinds, storage);
   for (std::size_t position = 0; position < graph.nodes.size(); ++position) {
     const Node& node = graph.nodes[position];
     if (has(kLibraries, kinds[position])) {
-      const Arithmetic asked = has(kConvolutions, kinds[position]) ? convolution : product;
+      const bool is_convolution = has(kConvolutions, kinds[position]);
+      const Arithmetic in_single = is_convolution ? runtime.default_convolution : runtime.default_matmul;
+      const Arithmetic asked = single_products[position] ? in_single : is_convolution ? convolution : product;
       storage.arithmetic.push_back(stored_arithmetic(graph, node).value_or(asked));
       continue;
     }

@@ -86,6 +86,18 @@ std::vector<TensorId> copied_inputs(const Graph& graph, const Node& node, CostKi
   return result;
 }
 
+bool reads_across(const Graph& graph, const Node& node, CostKind kind, const std::vector<Shape>& strides) {
+  if (!has(kPointwise | of(CostKind::copy), kind) || node.outputs.empty() || node.outputs[0] == kAbsent) return false;
+  const Shape& made = graph.tensors[node.outputs[0]].shape;
+  return std::ranges::any_of(node.inputs, [&](TensorId id) {
+    if (id == kAbsent || graph.tensors[id].is_weight()) return false;
+    const Shape& shape = graph.tensors[id].shape;
+    if (shape == made) return is_read_across(shape, strides[id], strides[node.outputs[0]]);
+    // Another shape of the same elements is written in their order.
+    return kind == CostKind::copy && is_read_across(shape, strides[id], contiguous_strides(shape));
+  });
+}
+
 bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Shape>& strides) {
   return is_strided_linear(graph, node, strides) && has_bias(node);
 }

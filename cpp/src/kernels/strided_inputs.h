@@ -26,6 +26,9 @@ struct StoredWeights {
 [[nodiscard]] std::vector<TensorId> copied_inputs(const Graph& graph, const Node& node, CostKind kind,
                                                   const std::vector<Shape>& strides, StoredWeights weights);
 
+// Whether `node`, a copy or a point-wise operator, reads an operand against the order in which its result lies.
+[[nodiscard]] bool reads_across(const Graph& graph, const Node& node, CostKind kind, const std::vector<Shape>& strides);
+
 // A fully connected layer of strided input is a product and, in a kernel of its own, an addition of the bias.
 [[nodiscard]] bool adds_bias_apart(const Graph& graph, const Node& node, const std::vector<Shape>& strides);
 

@@ -110,6 +110,13 @@ bool is_contiguous(const Shape& shape, const Shape& strides) {
   return differ_in_sizes_of_one_only(shape, strides, contiguous_strides(shape));
 }
 
+bool is_read_across(const Shape& shape, const Shape& read, const Shape& written) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] > 1 && written[axis] == 1) return read[axis] > 1;
+  }
+  return false;
+}
+
 bool is_channels_last(const Shape& shape, const Shape& strides) { return grows_along(shape, strides, {1, 3, 2, 0}); }
 
 std::vector<bool> channels_last_tensors(const Graph& graph, const std::vector<Shape>& strides) {

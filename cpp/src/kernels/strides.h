@@ -33,6 +33,9 @@ inline constexpr std::size_t kImageRank = 4;  // NCHW: what channels-last memory
 // The same of the operator's image in whatever order its file has: its memory is in the other one of both orders.
 [[nodiscard]] bool is_in_other_order(const Attributes& attributes, const Shape& shape, const Shape& strides);
 
+// Whether what lies side by side where it is written does not where it is read; repeated elements do not matter.
+[[nodiscard]] bool is_read_across(const Shape& shape, const Shape& read, const Shape& written);
+
 // The strides under which `shape` with `strides` can be seen as `wanted`, or nothing when data would have to move:
 // the rule of torch.Tensor.view.
 [[nodiscard]] std::optional<Shape> viewed_strides(const Shape& shape, const Shape& strides, const Shape& wanted);

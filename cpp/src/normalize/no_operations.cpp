@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "latpred/autocast.h"
 #include "normalize/rules.h"
 
 namespace latpred {
@@ -90,10 +92,25 @@ constexpr Row kCopies[] = {
     {OperatorId::max, one_operand},    {OperatorId::min, one_operand}, {OperatorId::split, one_result},
 };
 
+// Readers of what is converted remember it where the conversion goes.
+void note_conversions(Rewriter& rewriter, const std::vector<bool>& is_converted) {
+  for (NodeId id = 0; id < rewriter.num_nodes(); ++id) {
+    if (!rewriter.is_alive(id)) continue;
+    const std::vector<TensorId>& inputs = rewriter.node(id).inputs;
+    std::vector<std::int64_t> places = rewriter.node(id).attributes.integers(kConverts, {});
+    const std::size_t num_known = places.size();
+    for (std::size_t place = 0; place < inputs.size(); ++place) {
+      if (inputs[place] != kAbsent && is_converted[inputs[place]]) places.push_back(static_cast<std::int64_t>(place));
+    }
+    if (places.size() > num_known) rewriter.attributes(id).set(std::string(kConverts), std::move(places));
+  }
+}
+
 template <std::size_t N>
 void drop_unchanged(Rewriter& rewriter, const Row (&rows)[N]) {
   std::vector<TensorId> instead(rewriter.graph().tensors.size());
   std::iota(instead.begin(), instead.end(), TensorId{0});
+  std::vector<bool> is_converted(instead.size(), false);
   std::vector<NodeId> dropped;
   for (NodeId id = 0; id < rewriter.num_nodes(); ++id) {
     if (!rewriter.is_alive(id)) continue;
@@ -113,9 +130,11 @@ void drop_unchanged(Rewriter& rewriter, const Row (&rows)[N]) {
     const TensorId source = instead[node.inputs[0]];
     if (!rewriter.hand_output_over(made, source)) continue;
     instead[made] = source;
+    is_converted[made] = to.dtype == DType::float32 && (node.attributes.has(kConverts) || is_converted[node.inputs[0]]);
     dropped.push_back(id);
   }
   if (dropped.empty()) return;
+  note_conversions(rewriter, is_converted);
   rewriter.forward_all(instead);
   for (const NodeId id : dropped) rewriter.drop(id);
 }

@@ -131,7 +131,7 @@ def _check_network(
         return dict.fromkeys(part.id, (CANNOT_BE_REBUILT, str(error)))
     reasons = {}
     for row in part.itertuples():
-        if (text := older_versions.difference(graph, row.runtime_version, row.precision)) is not None:
+        if (text := older_versions.difference(graph, row.runtime, row.runtime_version, row.precision)) is not None:
             reasons[row.id] = (EXECUTED_OTHERWISE, text)
         elif row.id in stated and (text := timm_networks.difference(graph, *stated[row.id])) is not None:
             reasons[row.id] = (NOT_AS_STATED, text)

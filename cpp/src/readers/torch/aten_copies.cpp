@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "latpred/autocast.h"
 #include "latpred/dtype.h"
 #include "readers/torch/aten_operators.h"
 
@@ -27,12 +30,16 @@ void append_cast(const AtenCall& call, VariableId x) {
   call.append(std::move(statement));
 }
 
-// To another type, or to another device or layout, which is none here.
+// To another type, or to another device or layout, which is none here. Code that asks for a type which the tensor has
+// may ask for another one under autocast.
 void to(const AtenCall& call) {
   const VariableId x = call.required("self");
   if (call.dtype(x) != call.dtype(call.output())) return append_cast(call, x);
   if (call.flag("copy")) return append_copy(call, x);
-  call.append(call.statement(OperatorId::identity, {x}));
+  Statement statement = call.statement(OperatorId::identity, {x});
+  const bool names_type = call.has("other") || (call.has("dtype") && !call.has("device"));
+  if (names_type) statement.attributes.set(std::string(kConverts), std::vector<std::int64_t>{0});
+  call.append(std::move(statement));
 }
 
 // In evaluation; torch.export writes whether it trains.
