@@ -60,8 +60,8 @@ RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) 
                    .is_pytorch = prepared.runtime.strided_views && !prepared.runtime.fuses,
                    .moves_channels_last = prepared.plan && prepared.plan->moves_channels_last},
                   row);
-  // Of other frameworks' files an image costs the same in whatever order it is said to stand; a reshape that has to copy
-  // reads what was transposed in any of them.
+  // Of other frameworks' files an image costs the same in whatever order it is said to stand; a reshape that has to
+  // copy reads what was transposed in any of them.
   const bool has_order = is_of_pytorch(prepared.graph) || operator_row(node.op).kind == CostKind::view;
   row.reads_across = prepared.runtime.strided_views && !prepared.runtime.fuses && has_order &&
                      reads_across(prepared.graph, node, row.kind, prepared.views.strides);
