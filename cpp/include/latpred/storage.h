@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "latpred/graph.h"
@@ -20,6 +21,9 @@ struct Storage {
 inline constexpr double kBitsPerByte = 8;
 inline constexpr int kHalfBits = 16;
 inline constexpr int kSingleBits = 32;
+
+// Whether the network's code converts input `place` of `node` (kConverts).
+[[nodiscard]] bool converts(const Node& node, std::size_t place);
 
 // Bits of the copy that autocast makes of an element of `bits`: it moves between half and single precision.
 [[nodiscard]] int bits_after_cast(int bits);

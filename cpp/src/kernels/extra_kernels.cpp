@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kind_sets.h"
-#include "latpred/autocast.h"
+#include "latpred/storage.h"
 #include "latpred/text.h"
 #include "strided_inputs.h"
 #include "strides.h"
@@ -23,12 +23,9 @@ Kernel cast_kernel(const Tensor& tensor, double bytes_read, double bytes_written
 }
 
 // Whether the network's code converts `id` in front of `node`.
-bool converts(const Node& node, TensorId id) {
-  const std::vector<std::int64_t> places = node.attributes.integers(kConverts, {});
+bool converts_tensor(const Node& node, TensorId id) {
   for (std::size_t place = 0; place < node.inputs.size(); ++place) {
-    if (node.inputs[place] == id && std::ranges::find(places, static_cast<std::int64_t>(place)) != places.end()) {
-      return true;
-    }
+    if (node.inputs[place] == id && converts(node, place)) return true;
   }
   return false;
 }
@@ -88,11 +85,6 @@ void ExtraKernels::add_before(NodeId position) {
   for (const TensorId id : copies) add_copy(position, id);
 }
 
-void ExtraKernels::add_conversions(NodeId position) {
-  if (prepared_.plan) return;  // generated into what reads the view
-  for (const TensorId id : prepared_.storage.casts[position]) add_cast(position, id, false);
-}
-
 // The inputs that do not lie as the node's kernel reads them.
 std::vector<TensorId> ExtraKernels::copied(NodeId position) const {
   if (prepared_.plan) {
@@ -116,8 +108,8 @@ void ExtraKernels::add_cast(NodeId position, TensorId id, bool is_copied) {
   const Tensor& tensor = prepared_.graph.tensors[id];
   // Autocast keeps the copy of a weight, code what it has converted; what a code generator casts twice it casts in one
   // kernel.
-  const bool is_kept = tensor.is_weight() || converts(prepared_.graph.nodes[position], id);
-  if (cast_done_[id] && (prepared_.plan || is_kept)) return;
+  const auto is_kept = [&] { return tensor.is_weight() || converts_tensor(prepared_.graph.nodes[position], id); };
+  if (cast_done_[id] && (prepared_.plan || is_kept())) return;
   cast_done_[id] = true;
   rows_.add(cast_kernel(tensor, bytes_.stored(id), bytes_.cast(id), prepared_.graph.nodes[position].repeat));
 }

@@ -20,8 +20,6 @@ class ExtraKernels {
 
   // What the node at `position` needs before it is executed.
   void add_before(NodeId position);
-  // What of it is not free where the node at `position` is a view.
-  void add_conversions(NodeId position);
   // What follows on the row that executes it.
   void add_behind(RowId row, NodeId position);
 

@@ -48,6 +48,9 @@ void add_composed(const PreparedGraph& prepared, NodeId position, KernelRows& ro
 // What a file keeps of dropout and of steps that do nothing says more of its exporter than of the model's code.
 bool is_called(const Node& view) { return view.op != OperatorId::identity && view.op != OperatorId::dropout; }
 
+// Operator by operator, in PyTorch's own kernels.
+bool runs_pytorch(const Runtime& runtime) { return runtime.strided_views && !runtime.fuses; }
+
 // A row for the node at `position` and what will join it.
 RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) {
   const Node& node = prepared.graph.nodes[position];
@@ -57,20 +60,20 @@ RowId add_row(const PreparedGraph& prepared, NodeId position, KernelRows& rows) 
   describe_anchor(prepared.graph, node,
                   {.channels_last = prepared.channels_last,
                    .calls_pytorch = prepared.runtime.strided_views,
-                   .is_pytorch = prepared.runtime.strided_views && !prepared.runtime.fuses,
+                   .is_pytorch = runs_pytorch(prepared.runtime),
                    .moves_channels_last = prepared.plan && prepared.plan->moves_channels_last},
                   row);
   // Of other frameworks' files an image costs the same in whatever order it is said to stand; a reshape that has to
   // copy reads what was transposed in any of them.
   const bool has_order = is_of_pytorch(prepared.graph) || operator_row(node.op).kind == CostKind::view;
-  row.reads_across = prepared.runtime.strided_views && !prepared.runtime.fuses && has_order &&
+  row.reads_across = runs_pytorch(prepared.runtime) && has_order &&
                      reads_across(prepared.graph, node, row.kind, prepared.views.strides);
   return rows.add(std::move(row));
 }
 
 // PyTorch unfolds the images of a batch one by one (ATen: im2col_out_cuda_template); folding takes them together.
 void unfold_one_by_one(const PreparedGraph& prepared, const Node& node, Kernel& row) {
-  if (node.op != OperatorId::im2col || !prepared.runtime.strided_views || prepared.runtime.fuses) return;
+  if (node.op != OperatorId::im2col || !runs_pytorch(prepared.runtime)) return;
   const Shape& columns = prepared.graph.tensors[node.outputs[0]].shape;
   constexpr std::size_t kRankOfBatch = 3;  // [B, C * window, L]
   if (columns.size() != kRankOfBatch || columns[0] < 1) return;
@@ -107,7 +110,7 @@ Kernels fuse(const Graph& graph, std::string_view runtime_name, std::string_view
   for (NodeId position = 0; position < static_cast<NodeId>(graph.nodes.size()); ++position) {
     const Node& node = graph.nodes[position];
     if (prepared.views.is_view[position]) {
-      extra.add_conversions(position);
+      if (!prepared.plan) extra.add_before(position);  // a code generator converts in what reads the view
       see_through(prepared, node, rows);
       if (is_called(node)) result.num_views += node.repeat;
       continue;

@@ -92,12 +92,11 @@ class Conversions {
     const Node& node = graph_.nodes[position];
     const bool is_view = kinds_[position] == CostKind::view;
     std::vector<int> result(node.inputs.size(), 0);
-    const std::vector<std::int64_t> places = node.attributes.integers(kConverts, {});
     for (std::size_t place = 0; place < node.inputs.size(); ++place) {
       const TensorId id = node.inputs[place];
       if (id == kAbsent) continue;
       result[place] = storage.tensor_bits[id];
-      if (std::ranges::find(places, static_cast<std::int64_t>(place)) == places.end()) continue;
+      if (!converts(node, place)) continue;
       if (storage.tensor_bits[id] == kHalfBits) {
         if (is_view || !was_raised_[id]) result[place] = kSingleBits;
         was_raised_[id] = was_raised_[id] || !is_view;
@@ -110,7 +109,7 @@ class Conversions {
 
   // Whether a product of these is outside autocast: nobody raises what is cast back at once.
   [[nodiscard]] bool asks_for_single(const Node& node, const Storage& storage, const std::vector<int>& given) const {
-    return for_inputs(node, [&](std::size_t place, const Origin& origin) {
+    return any_input(node, [&](std::size_t place, const Origin& origin) {
       return given[place] == kSingleBits && (origin.is_asked || is_raised_here(node, storage, given, place));
     });
   }
@@ -118,7 +117,7 @@ class Conversions {
   void follow(NodeId position, const Storage& storage, const std::vector<int>& given, bool is_single_product) {
     const Node& node = graph_.nodes[position];
     Origin made{.is_asked = is_single_product};
-    made.is_raised = for_inputs(node, [&](std::size_t place, const Origin& origin) {
+    made.is_raised = any_input(node, [&](std::size_t place, const Origin& origin) {
       return given[place] == kSingleBits && (origin.is_raised || is_raised_here(node, storage, given, place));
     });
     if (kinds_[position] == CostKind::view && !node.inputs.empty() && node.inputs[0] != kAbsent) {
@@ -133,7 +132,7 @@ class Conversions {
 
  private:
   template <typename Holds>
-  bool for_inputs(const Node& node, Holds holds) const {
+  bool any_input(const Node& node, Holds holds) const {
     for (std::size_t place = 0; place < node.inputs.size(); ++place) {
       if (node.inputs[place] != kAbsent && holds(place, origins_[node.inputs[place]])) return true;
     }
@@ -198,6 +197,12 @@ std::vector<bool> follow_autocast(const Graph& graph, const std::vector<CostKind
 }
 
 }  // namespace
+
+bool converts(const Node& node, std::size_t place) {
+  if (!node.attributes.has(kConverts)) return false;
+  const std::vector<std::int64_t> places = node.attributes.integers(kConverts);
+  return std::ranges::find(places, static_cast<std::int64_t>(place)) != places.end();
+}
 
 int bits_after_cast(int bits) { return bits > kHalfBits ? kHalfBits : kSingleBits; }
 
