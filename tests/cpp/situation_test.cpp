@@ -82,6 +82,17 @@ TEST(Situation, WhatUntriedFamiliesLackWidensAllPartsOfANewNetwork) {
   EXPECT_NEAR(relative_width(evidence_with(terms, {others, signature_of(asked)}), asked.input(), true), 1, 1e-12);
 }
 
+TEST(Situation, ATableHasAnotherFactorForNewNetworks) {
+  const PreparedNetwork asked = network();
+  const std::vector<double> others = attention_alone();
+  const SituationTerms terms{.tables = {{"A100-SXM4-40GB", {{"eager", 1.5}}}},
+                             .new_tables = {{"A100-SXM4-40GB", {{"eager", 0.5}}}}};
+  const Evidence of_new = evidence_with(terms, {others});
+  EXPECT_NEAR(relative_width(of_new, asked.input(), true), 0.75, 1e-12);
+  EXPECT_NEAR(relative_width(of_new, asked.input(), false), 1, 1e-12);
+  EXPECT_NEAR(relative_width(evidence_with(terms, {others, signature_of(asked)}), asked.input(), true), 1.5, 1e-12);
+}
+
 TEST(Situation, NoveltyGrowsWithTheDistance) {
   const PreparedNetwork asked = network();
   double before = 0;
@@ -194,6 +205,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
                                        R"("device_versions": {"T4": {"eager": ["torch 1.13"]}}, "rows": {})",
                                        R"(, "interval_runtimes": {"compiled": {"value": 0.5}},)"
                                        R"("interval_tables": {"T4": {"tensorrt": {"value": 1.25}}},)"
+                                       R"("interval_new_tables": {"T4": {"tensorrt": {"value": 0.75}}},)"
                                        R"("interval_operators": {"matmul": {"value": 0.3}})");
   const std::string terms = R"("interval_terms": {)";
   manifest.insert(manifest.find(terms) + terms.size(),
@@ -215,6 +227,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
   EXPECT_EQ(evidence.device_versions.at("T4").at("eager"), std::vector<std::string>{"torch 1.13"});
   EXPECT_DOUBLE_EQ(evidence.situation.runtimes.at("compiled"), 0.5);
   EXPECT_DOUBLE_EQ(evidence.situation.tables.at("T4").at("tensorrt"), 1.25);
+  EXPECT_DOUBLE_EQ(evidence.situation.new_tables.at("T4").at("tensorrt"), 0.75);
   EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::matmul)], 0.3);
   EXPECT_DOUBLE_EQ(evidence.situation.operators[static_cast<std::size_t>(CostKind::conv)], 0);
   EXPECT_EQ(evidence.families.at("A100-SXM4-40GB").at("eager"), 3);
@@ -224,7 +237,7 @@ TEST(Situation, IsReadFromTheCheckpoint) {
     return testing::message_of<CheckpointError>(
         [&] { (void)evidence_of(read_checkpoint(write_checkpoint("law", text), "linear")); });
   };
-  EXPECT_NE(message(manifest).find("needs 'alike_networks'"), std::string::npos);
+  EXPECT_NE(message(manifest).find("need 'alike_networks', which are missing"), std::string::npos);
   const std::string narrowing = R"("small_batch": {"value": 2})";
   manifest.replace(manifest.find(narrowing), narrowing.size(), R"("small_batch": {"value": 0.5})");
   EXPECT_NE(message(manifest).find("interval term 'small_batch' must be a number >= 1, is 0.5"), std::string::npos);

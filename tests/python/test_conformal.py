@@ -175,7 +175,7 @@ def test_the_manifest_names_a_source_for_every_number():
         assert entries["interval_terms"][name]["source"]
     factor = entries["interval_tables"]["RTX 3090"]["eager"]
     assert factor["value"] == pytest.approx(1.0, abs=0.05)
-    assert "n / (n + 30)" in factor["source"]
+    assert f"n / (n + {situation.SHRINKING_FAMILIES})" in factor["source"]
 
 
 def test_files_are_read_as_an_ensemble(tmp_path):

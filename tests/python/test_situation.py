@@ -49,7 +49,9 @@ def test_the_law_that_made_the_residuals_is_found():
     assert found.small == pytest.approx(LAW.small, rel=0.15)
     assert found.few == pytest.approx(LAW.few, rel=0.15)
     assert found.runtimes["compiled"] == pytest.approx(LAW.runtimes["compiled"], rel=0.15)
+    assert len(found.tables) == len(found.new_tables) == 6  # of each device by each runtime
     assert all(factor == pytest.approx(1.0, abs=0.12) for factor in found.tables.values())
+    assert all(factor == pytest.approx(1.0, abs=0.2) for factor in found.new_tables.values())
 
 
 def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
@@ -67,6 +69,29 @@ def test_every_situation_is_covered_as_asked_and_no_factor_narrows():
     opposite = residuals(rows, Law(0.3, 0.3, 0.5, 0.5, 0.0, {}, {}))
     held = situation.fit_law(rows, opposite)
     assert min(held.new, held.small, held.few) >= 1.0
+
+
+def test_a_table_differs_for_known_and_for_new_networks():
+    key = ("RTX 3090", "eager")
+    rows, law = asked(), dataclasses.replace(LAW, tables={key: 1.4}, new_tables={key: 0.5})
+    found = situation.fit_law(rows, residuals(rows, law))
+    assert found.tables[key] > 1.15
+    assert found.new_tables[key] < 0.7
+    fresh = asked(seed=2)
+    inside = pd.Series(residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True))
+    is_new = situation.novelty(fresh) >= situation.NEW
+    for name, of_name in inside.groupby([(fresh.device == key[0]) & (fresh.runtime == key[1]), is_new]):
+        assert of_name.mean() == pytest.approx(0.8, abs=0.07), name
+
+
+def test_a_table_with_new_networks_alone_has_their_factor_for_all():
+    key = ("RTX 3090", "eager")
+    rows = asked()
+    rows["distance"] = np.where((rows.device == key[0]) & (rows.runtime == key[1]), 0.3, rows.distance)
+    law = dataclasses.replace(LAW, tables={key: 0.5})
+    found = situation.fit_law(rows, residuals(rows, law))
+    assert found.tables[key] < 0.8
+    assert key not in found.new_tables
 
 
 def test_what_another_version_adds_is_found():

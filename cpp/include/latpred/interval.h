@@ -35,18 +35,23 @@ struct IntervalTerms {
 // says nothing about it has the same width for all. Factors multiply, the runtime's and the version's parts add in
 // quadrature.
 struct SituationTerms {
+  using Tables = std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>>;  // device, runtime
+
   double near_network = 1;     // a network much like measured ones, among many measured families
   double new_network = 1;      // >= 1: like none of the measured ones
   double untried_network = 1;  // >= 1: all, of such a network: families that no choice looked at lacked it
   double small_batch = 1;      // >= 1: the runtime's part, of a single item; all, of batches beyond the measured ones
   double few_families = 1;     // >= 1: one family of networks measured on the device by this runtime, or none
   double other_version = 0;    // of a runtime whose versions were told apart, by one not said or not measured there
-  std::map<std::string, double, std::less<>> runtimes;                                    // by name
-  std::map<std::string, std::map<std::string, double, std::less<>>, std::less<>> tables;  // device, runtime: a factor
+  std::map<std::string, double, std::less<>> runtimes;  // by name
+  Tables tables;                                        // a factor of each
+  Tables new_tables;                                    // another, of a network like none of the measured ones
   // Half-widths of a kernel that stands alone, by kind; zero: as of any network.
   std::array<double, kNumCostKinds> operators{};
 
-  [[nodiscard]] bool tells_new_networks() const { return new_network > 1 || untried_network > 1; }
+  [[nodiscard]] bool tells_new_networks() const {
+    return new_network > 1 || untried_network > 1 || !new_tables.empty();
+  }
 };
 
 // What a predictor was fitted on.

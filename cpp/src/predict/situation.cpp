@@ -44,6 +44,15 @@ double value_of(const Table& table, const LatencyInput& input, double otherwise)
   return found == nullptr ? otherwise : static_cast<double>(*found);
 }
 
+void read_tables(const Json* entry, std::string_view what, SituationTerms::Tables& tables) {
+  if (entry == nullptr) return;
+  for (const auto& [device, of_device] : entry->object()) {
+    for (const auto& [runtime, term] : of_device.object()) {
+      tables[device][runtime] = positive_value(concat(what, device, ", ", runtime), term);
+    }
+  }
+}
+
 double octaves_above(double larger, double smaller) { return std::max(0.0, std::log2(larger / smaller)); }
 
 // 1 at a single item.
@@ -82,13 +91,8 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
       found.runtimes[name] = positive_value(concat("interval term of runtime '", name, "'"), term);
     }
   }
-  if (const Json* tables = manifest.find("interval_tables")) {
-    for (const auto& [device, of_device] : tables->object()) {
-      for (const auto& [runtime, term] : of_device.object()) {
-        found.tables[device][runtime] = positive_value(concat("interval factor of ", device, ", ", runtime), term);
-      }
-    }
-  }
+  read_tables(manifest.find("interval_tables"), "interval factor of ", found.tables);
+  read_tables(manifest.find("interval_new_tables"), "interval factor of new networks on ", found.new_tables);
   if (const Json* operators = manifest.find("interval_operators")) {
     for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
       const std::string_view name = cost_kind_name(static_cast<CostKind>(kind));
@@ -104,8 +108,9 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
   }
   evidence.alike = AlikeNetworks(checkpoint);
   if (found.tells_new_networks() && evidence.alike.empty()) {
-    const std::string_view name = found.new_network > 1 ? "new_network" : "untried_network";
-    throw CheckpointError(concat("interval term '", name, "' needs 'alike_networks', which are missing"));
+    throw CheckpointError(
+        "intervals of new networks ('new_network', 'untried_network', 'interval_new_tables') need 'alike_networks', "
+        "which are missing");
   }
 }
 
@@ -149,7 +154,8 @@ double relative_width(const Evidence& evidence, const LatencyInput& input, bool 
       runtime == terms.runtimes.end() ? 0 : runtime->second * std::pow(terms.small_batch, smallness);
   const bool is_unsaid = input.version.empty() && evidence.versions.contains(input.kernels.runtime);
   const double of_version = is_unsaid || !is_version_measured(evidence, input) ? terms.other_version : 0;
-  const double of_table = is_known ? value_of(terms.tables, input, 1) : 1;
+  const double of_new_table = std::pow(value_of(terms.new_tables, input, 1), newness);
+  const double of_table = is_known ? value_of(terms.tables, input, 1) * of_new_table : 1;
   const double of_untried = std::pow(terms.untried_network, newness);
   const double outside = std::pow(terms.small_batch, batch_outsideness(evidence, input.graph.batch));
   return of_table * of_untried * outside * std::hypot(of_network, of_runtime, of_version);

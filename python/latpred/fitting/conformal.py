@@ -109,8 +109,9 @@ class Intervals:
         named = dict(entries["interval_terms"])
         named |= {f"runtime {name}": term for name, term in entries["interval_runtimes"].items()}
         named |= {f"{kind} alone": term for kind, term in entries["interval_operators"].items()}
-        for device, of_device in entries["interval_tables"].items():
-            named |= {f"{device}, {runtime}": term for runtime, term in of_device.items()}
+        for name, what in (("interval_tables", ""), ("interval_new_tables", ", new networks")):
+            for device, of_device in entries[name].items():
+                named |= {f"{device}, {runtime}{what}": term for runtime, term in of_device.items()}
         return "\n".join(f"{name:32} {term['value']:7.3f}  {term['source']}" for name, term in named.items())
 
     def manifest(self) -> dict[str, Any]:
@@ -121,16 +122,23 @@ class Intervals:
         law["untried_network"] = Term(self.law.untried, self.untried_source)
         lacking = f"{self.law_source}: what versions left out lack of it, every version alike"
         law["other_version"] = Term(self.law.other_version, lacking)
-        of_tables = f"{self.law_source}, drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
-        tables: dict[str, dict[str, Any]] = {}
-        for (device, runtime), factor in self.law.tables.items():
-            tables.setdefault(device, {})[runtime] = vars(Term(factor, of_tables))
+        drawn = f"drawn to 1: n families count n / (n + {situation.SHRINKING_FAMILIES})"
+        of_new = f"{drawn}; of new networks over that of known ones"
         return {
             "interval_terms": {name: vars(term) for name, term in (self.terms | law).items()},
             "interval_runtimes": {name: vars(Term(w, self.law_source)) for name, w in self.law.runtimes.items()},
-            "interval_tables": tables,
+            "interval_tables": _of_tables(self.law.tables, f"{self.law_source}, {drawn}"),
+            "interval_new_tables": _of_tables(self.law.new_tables, f"{self.law_source}, {of_new}"),
             "interval_operators": {kind: vars(term) for kind, term in self.operators.items()},
         }
+
+
+def _of_tables(factors: Mapping[tuple[str, str], float], source: str) -> dict[str, dict[str, Any]]:
+    """By device and runtime."""
+    found: dict[str, dict[str, Any]] = {}
+    for (device, runtime), factor in factors.items():
+        found.setdefault(device, {})[runtime] = vars(Term(factor, source))
+    return found
 
 
 def _off(rows: pd.DataFrame, centre: float, host_sd: float) -> np.ndarray:
