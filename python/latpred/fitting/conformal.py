@@ -127,14 +127,14 @@ class Intervals:
         return {
             "interval_terms": {name: vars(term) for name, term in (self.terms | law).items()},
             "interval_runtimes": {name: vars(Term(w, self.law_source)) for name, w in self.law.runtimes.items()},
-            "interval_tables": _of_tables(self.law.tables, f"{self.law_source}, {drawn}"),
-            "interval_new_tables": _of_tables(self.law.new_tables, f"{self.law_source}, {of_new}"),
+            "interval_tables": _by_device(self.law.tables, f"{self.law_source}, {drawn}"),
+            "interval_new_tables": _by_device(self.law.new_tables, f"{self.law_source}, {of_new}"),
             "interval_operators": {kind: vars(term) for kind, term in self.operators.items()},
         }
 
 
-def _of_tables(factors: Mapping[tuple[str, str], float], source: str) -> dict[str, dict[str, Any]]:
-    """By device and runtime."""
+def _by_device(factors: Mapping[tuple[str, str], float], source: str) -> dict[str, dict[str, Any]]:
+    """The checkpoint's entry of `factors` by device and runtime."""
     found: dict[str, dict[str, Any]] = {}
     for (device, runtime), factor in factors.items():
         found.setdefault(device, {})[runtime] = vars(Term(factor, source))

@@ -43,8 +43,8 @@ BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 
 # Situations are judged one by one, so that each counts alike however many rows it has: a family in one table and band
 # of batches is one unit for each situation.
 # A runtime has a width of its own, and a table a factor, as far as families show it: n of them by n / (n + this). New
-# networks have another: those of eager tables of the RTX 3090 and 4090 are nearer than the law has it, those of the PRO
-# 6000 are further off, and the known ones of all of them alike.
+# networks have another: beside the known ones of their table, those of the RTX 3090 and 4090 where they ran eagerly are
+# nearer than the law has it, those of the PRO 6000 further off (interval_new_tables of the checkpoint).
 SHRINKING_FAMILIES = 10
 MIN_FAMILIES = 10
 NEW = 0.5  # the novelty from which on networks show what a table's factor is for new ones
@@ -239,8 +239,8 @@ def _of_tables(rows: pd.DataFrame, ratio: np.ndarray, weights: np.ndarray) -> di
 
 def fit_law(rows: pd.DataFrame, off: np.ndarray) -> Law:
     """In logarithms of latency, from what `rows` [N] of measured devices were `off`: regressed on the situation, then
-    scaled so that it covers as often as asked, and each table for known networks and for new ones; one that has too few
-    of either for all as for the others."""
+    scaled so that it covers as often as asked, each table for known networks and for new ones. A table with too few of
+    one sort has the other's factor for both."""
     weights = units(rows)
     law = _fit_widths(rows, off, weights)
     law = law.scaled(weighted_quantile(off / law.relative(rows, is_known=True), weights, COVERAGE))
