@@ -49,6 +49,8 @@ class HeldRows {
     rows_.memory_kind = view<std::int64_t>("memory_kind");
     rows_.host_kind = view<std::int64_t>("host_kind");
     rows_.host_weight = view<double>("host_weight");
+    rows_.version_sd = view<double>("version_sd");
+    rows_.version_gap_sd = view<double>("version_gap_sd");
     rows_.host_kind_sd = view<double>("host_kind_sd");
     rows_.num_host_columns = integer("num_host_columns");
     rows_.host_columns = view<double>("host_columns");
@@ -135,7 +137,6 @@ void bind_kernel_residual(py::module_& module) {
       .def_readwrite("device_sd", &Options::device_sd)
       .def_readwrite("device_memory_sd", &Options::device_memory_sd)
       .def_readwrite("gap_sd", &Options::gap_sd)
-      .def_readwrite("version_sd", &Options::version_sd)
       .def_readwrite("launch_sd", &Options::launch_sd)
       .def_readwrite("host_sd", &Options::host_sd)
       .def_readwrite("kind_sd", &Options::kind_sd)

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "latpred/error.h"
 #include "latpred/kernel_terms.h"
@@ -30,7 +31,7 @@ struct Calls {
   std::int64_t view_kind = 0;
   std::vector<std::int64_t> shows_host, device, chip, version, launch, host;
   std::vector<double> latency_s, weight;
-  std::vector<double> host_kind_sd{1, 1}, host_column_sd{0.1};
+  std::vector<double> version_sd{0.03}, version_gap_sd{0.3}, host_kind_sd{1, 1}, host_column_sd{0.1};
 
   void add_input(double first, double second, std::int64_t kind) {
     inputs.insert(inputs.end(), {first, second});
@@ -91,11 +92,13 @@ struct Calls {
             .host_weight = host_weight,
             .num_devices = 2,
             .num_chips = 1,
-            .num_versions = 1,
+            .num_versions = static_cast<std::int64_t>(version_sd.size()),
             .num_launches = 1,
             .num_hosts = 1,
             .num_host_kinds = 2,
             .num_host_columns = 1,
+            .version_sd = version_sd,
+            .version_gap_sd = version_gap_sd,
             .host_kind_sd = host_kind_sd,
             .host_columns = host_columns,
             .host_column_sd = host_column_sd,
@@ -196,6 +199,20 @@ TEST(KernelResidualTrainer, GivesADeviceItsOwnEffect) {
   const double error = mean_error(predict_kernel_residual({fitted.arrays}, calls.rows()).latency_s, calls.latency_s);
   EXPECT_GT(error, 0.08);
   EXPECT_LT(error, 0.2);
+}
+
+TEST(KernelResidualTrainer, AVersionDiffersAsFarAsItsPriorLetsIt) {
+  Calls calls = made_calls(400, 1, 1.3);
+  std::ranges::fill(calls.library, 0);
+  calls.version = std::exchange(calls.device, std::vector<std::int64_t>(calls.device.size()));
+  const auto difference_with = [&](double first_sd, double second_sd) {
+    calls.version_sd = calls.version_gap_sd = {first_sd, second_sd};
+    const auto effects = fit_kernel_residual(calls.rows(), short_fit()).arrays.at("version_effects").values;  // [2, 4]
+    return effects[4] - effects[0];
+  };
+  EXPECT_NEAR(difference_with(0.2, 0.2), std::log(1.3), 0.05);
+  EXPECT_NEAR(difference_with(0.001, 0.2), std::log(1.3), 0.05);  // the second's alone
+  EXPECT_NEAR(difference_with(0.001, 0.001), 0, 0.05);
 }
 
 TEST(KernelResidualTrainer, SameSeedSameNumbersOtherSeedOthers) {

@@ -121,6 +121,14 @@ CASES = [
         {"K": 64, "N": 32, "bits": 4, "block_size": 32},
         (1, 2),
     ),
+    Case(
+        "rows of few bits",
+        "GatherBlockQuantized",
+        [integer(100, 16), IDS[0], real(100, 2)],
+        1,
+        {"bits": 4, "block_size": 16, "gather_axis": 0, "quantize_axis": 1},
+        (0, 2),
+    ),
     Case("transposed", "FusedMatMul", [real(2, 4, 3), real(2, 5, 4)], 1, {"transA": 1, "transB": 1}),
     Case("batch inside", "FusedMatMul", [real(3, 2, 4), real(4, 2, 5)], 1, TRANSPOSED_BATCH),
     Case(
@@ -231,3 +239,34 @@ def test_weights_of_few_bits_count_each_and_take_their_bytes(bits: int, tmp_path
     written = tmp_path / "written.onnx"
     graph.to_onnx(written)
     assert _core.resolve(_core.read_program(str(written))).num_parameters == graph.num_parameters
+
+
+def test_zero_points_of_few_bits_count_each(tmp_path: Path) -> None:
+    packed, zero_points = integer(32, 2, 16), integer(32 * 1)
+    setting = {"K": 64, "N": 32, "bits": 4, "block_size": 32}
+    inputs = [real(1, 9, 64), packed, real(64), zero_points]
+    model, _ = model_of(Case("few bits", "MatMulNBits", inputs, 1, setting, (1, 2, 3)))
+    path = tmp_path / "case.onnx"
+    path.write_bytes(model.SerializeToString())
+    graph = _core.resolve(_core.read_program(str(path)))
+    assert graph.num_parameters == 32 * 64 + 64 + 64
+    assert graph.weight_bytes == packed.nbytes + 64 * 4 + zero_points.nbytes
+
+
+def test_rows_of_few_bits_are_read_where_they_are_picked(tmp_path: Path) -> None:
+    rows, width, block, picked = 1000, 64, 16, 14
+    table, scales, zero_points = (
+        integer(rows, width // 2),
+        real(rows, width // block),
+        integer(rows, width // block // 2),
+    )
+    inputs = [table, integer(2, 7, dtype=np.int32), scales, zero_points]
+    setting = {"bits": 4, "block_size": block, "gather_axis": 0, "quantize_axis": 1}
+    model, _ = model_of(Case("rows", "GatherBlockQuantized", inputs, 1, setting, (0, 2, 3)))
+    path = tmp_path / "case.onnx"
+    path.write_bytes(model.SerializeToString())
+    graph = _core.resolve(_core.read_program(str(path)), batch=SAVED_BATCH)
+    (node,) = graph.nodes
+    share = picked / rows
+    assert graph.num_parameters == rows * width + 2 * scales.size
+    assert node.weight_bytes == pytest.approx(share * (table.nbytes + scales.nbytes + zero_points.nbytes), abs=3)

@@ -164,6 +164,15 @@ def test_a_version_of_one_chip_answers_about_that_chip_alone():
     assert "RTX 4090" not in fitted.default_versions(rows)
 
 
+def test_another_stack_than_the_runtimes_own_may_differ_far():
+    own = ("eager|torch 2.4.0", "tensorrt|tensorrt 10.0.1", "kernel|vllm 0.14.0")
+    others = ("eager|torchscript", "tensorrt|paddle inference, tensorrt 8.0.3.4", "tensorrt|tensorrt-llm")
+    assert set(versions.kernel_sd(own)) == {versions.VERSION_SD}
+    assert set(versions.kernel_sd(others)) == {versions.STACK_SD}
+    assert list(versions.gap_sd(own)) == [versions.GAP_SD, versions.OWN_GAP_SD["tensorrt"], versions.GAP_SD]
+    assert set(versions.gap_sd(others)) == {versions.STACK_GAP_SD}
+
+
 def test_arithmetics_of_products_are_told_by_device():
     manifest, _ = checkpoint.read(ship.checkpoint_path("kernel_residual"))
     found = manifest["evidence"]["device_arithmetics"]
@@ -230,12 +239,13 @@ def test_what_ships_answers_as_its_fit_under_each_runtime():
 
 
 @pytest.mark.torch
-def test_bf16_counts_as_fp16(table):
+def test_bf16_and_int8_count_as_fp16(table):
     assert table.inputs[:, kernel_terms.COLUMNS.index("arithmetic_bf16")].any()
     weights = quick_fit(table).arrays()["weight_0"]
-    of_bf16, of_fp16 = (weights[:, :, kernel_terms.COLUMNS.index(f"arithmetic_{name}")] for name in ("bf16", "fp16"))
-    np.testing.assert_array_equal(of_bf16, of_fp16)
+    of_fp16 = weights[:, :, kernel_terms.COLUMNS.index("arithmetic_fp16")]
     assert of_fp16.any()
+    for name in ("bf16", "int8"):
+        np.testing.assert_array_equal(weights[:, :, kernel_terms.COLUMNS.index(f"arithmetic_{name}")], of_fp16)
 
 
 @pytest.mark.torch

@@ -41,7 +41,7 @@ struct Device {
   std::optional<double> fp8_flops_per_s;
   std::optional<double> power_limit_w;
   bool has_mig = false;
-  Fact sustained_share;               // of the data-sheet peak that a long run holds under the power limit
+  Fact sustained_share;               // of the data-sheet peak that a long run holds; above 1: beyond the rated boost
   Fact bandwidth_bytes_per_s_per_sm;  // what one SM can pull
   Fact idle_power_w;
   Fact context_bytes;  // driver context and loaded libraries

@@ -287,6 +287,7 @@ enum class OperatorId : std::uint16_t {
   squared_difference = 276,
   glu = 277,
   crf_decoding = 278,
+  gather_block_quantized = 279,
 };
 inline constexpr std::size_t kOperatorIdLimit = 512;  // above all ids: the size of tables that are looked up directly
 

@@ -86,6 +86,8 @@ void check(const KernelRows& rows) {
   check_indices("memory_kind", rows.memory_kind, kNumMemories, num_kernels);
   check_indices("host_kind", rows.host_kind, rows.num_host_kinds + 1, num_kernels);
   check_numbers("host_weight", rows.host_weight, num_kernels, Sign::positive);
+  check_numbers("version_sd", rows.version_sd, rows.num_versions, Sign::positive);
+  check_numbers("version_gap_sd", rows.version_gap_sd, rows.num_versions, Sign::positive);
   check_numbers("host_kind_sd", rows.host_kind_sd, rows.num_host_kinds, Sign::positive);
   check_numbers("host_columns", rows.host_columns, num_rows * rows.num_host_columns, Sign::any);
   check_numbers("host_column_sd", rows.host_column_sd, rows.num_host_columns, Sign::positive);

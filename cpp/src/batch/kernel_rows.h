@@ -40,7 +40,9 @@ struct KernelRows {
   std::int64_t num_launches = 0;  // pairs of a chip and a runtime
   std::int64_t num_hosts = 0;
   std::int64_t num_host_kinds = 0;
-  std::int64_t num_host_columns = 0;       // H
+  std::int64_t num_host_columns = 0;   // H
+  std::span<const double> version_sd;  // [num_versions] prior deviation of what a version does to kernels, log scale
+  std::span<const double> version_gap_sd;  // [num_versions] and of the time between them
   std::span<const double> host_kind_sd;    // [num_host_kinds] prior deviation of the time from the weight, log scale
   std::span<const double> host_columns;    // [N, H], row-major: what is known of a host, such as the age of its device
   std::span<const double> host_column_sd;  // [H] prior deviation of what one unit changes, log scale

@@ -31,7 +31,7 @@ struct DeviceRow {
   std::optional<double> fp8_tflops;
   std::optional<double> power_limit_w;
   bool has_mig = false;
-  std::optional<double> sustained_share;  // where the board is known not to hold its boost clock
+  std::optional<double> sustained_share;  // where the board is known not to hold its boost clock, or to run above it
   std::optional<double> idle_power_w;     // where the rule has nothing to start from
   const char* source;
   const char* note;

@@ -227,6 +227,20 @@ bool reads_what_it_picks(OperatorId op) {
   return std::find(std::begin(kPicking), std::end(kPicking), op) != std::end(kPicking);
 }
 
+// Data, scales and zero points of blocks, each read where it is picked.
+bool is_picked_by_block(const Node& node, std::size_t index) {
+  return node.op == OperatorId::gather_block_quantized && index != 1;
+}
+
+// Of `bytes` that belong to all elements of input 0 what belongs to as many as the node puts out.
+std::int64_t picked_bytes(const Graph& graph, const Node& node, std::int64_t bytes) {
+  const Tensor* data = input_tensor(graph, node, 0);
+  const Tensor* out = output_tensor(graph, node, 0);
+  if (data == nullptr || out == nullptr || out->num_elements() >= data->num_elements()) return bytes;
+  const double share = static_cast<double>(out->num_elements()) / static_cast<double>(data->num_elements());
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * share));
+}
+
 // The tables of an embedding layer: word, position and segment rows, one for each token.
 bool is_embedding_table(const Node& node, std::size_t index) {
   return node.op == OperatorId::embed_layer_norm && index >= 2 && index <= 4;
@@ -261,6 +275,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
     const Tensor& tensor = graph.tensors[id];
     std::int64_t bytes = tensor.size_bytes();
     if (index == 0 && reads_what_it_picks(node.op)) bytes = std::min(bytes, output_bytes);
+    if (is_picked_by_block(node, index)) bytes = picked_bytes(graph, node, bytes);
     if (is_embedding_table(node, index)) {
       const Tensor* out = output_tensor(graph, node, 0);
       if (out != nullptr) bytes = std::min(bytes, out->size_bytes());

@@ -292,6 +292,7 @@ const std::vector<Operator> kOperators{
     {OperatorId::squared_difference, "squared_difference", "elementwise", CostKind::binary, 2},
     {OperatorId::glu, "glu", "elementwise", CostKind::binary, 5},
     {OperatorId::crf_decoding, "crf_decoding", "recurrent", CostKind::other, 2},
+    {OperatorId::gather_block_quantized, "gather_block_quantized", "index", CostKind::index, 2},
 };
 
 }  // namespace

@@ -113,9 +113,11 @@ at::Tensor KernelResidual::prior_penalty(const KernelResidualPriors& priors) con
     return half_squares(effects.narrow(1, 0, memory), compute_sd) + half_squares(effects.select(1, memory), memory_sd) +
            half_squares(effects.select(1, memory + 1), priors.gap_sd);
   };
+  const at::Tensor of_versions = version_effects_.narrow(1, 0, kNumVersionEffects - 1);  // all but on the gap
   return of_kernels(chip_effects_, priors.chip_sd, priors.chip_memory_sd) +
          of_kernels(device_effects_, priors.device_sd, priors.device_memory_sd) +
-         of_kernels(version_effects_, priors.version_sd, priors.version_sd) +
+         half_squares(of_versions / priors.version_sd.unsqueeze(1), 1) +
+         half_squares(version_effects_.select(1, kNumVersionEffects - 1) / priors.version_gap_sd, 1) +
          half_squares(launch_effects_, priors.launch_sd) + half_squares(host_effects_, priors.host_sd) +
          half_squares(kind_bias_, priors.kind_sd) + half_squares(memory_effects_, priors.memory_sd) +
          half_squares(host_kind_effects_ / priors.host_kind_sd, 1) +

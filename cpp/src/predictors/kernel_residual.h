@@ -30,12 +30,13 @@ struct KernelResidualPriors {
   double chip_memory_sd = 0;
   double device_sd = 0;  // on compute
   double device_memory_sd = 0;
-  double gap_sd = 0;  // of a chip, device or version
-  double version_sd = 0;
+  double gap_sd = 0;  // of a chip or device
   double launch_sd = 0;
   double host_sd = 0;  // of one host beside those of its chip and runtime
   double kind_sd = 0;
   double memory_sd = 0;       // of a kind of memory
+  at::Tensor version_sd;      // [versions], but for the gap
+  at::Tensor version_gap_sd;  // [versions]
   at::Tensor host_kind_sd;    // [host kinds]
   at::Tensor host_column_sd;  // [H]
 };

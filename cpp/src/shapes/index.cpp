@@ -42,6 +42,13 @@ void gather(RuleContext& context) {
   });
 }
 
+// Data in few bits, with a scale (input 2) for each block of it.
+void gather_block_quantized(RuleContext& context) {
+  const std::int64_t axis = context.normalized_axis(context.attributes().integer("gather_axis", 0), context.rank(0));
+  const Shape result = spliced(context.shape(0), static_cast<std::size_t>(axis), context.shape(1));
+  context.set_output(0, context.dtype(2), result);
+}
+
 void gather_elements(RuleContext& context) {
   const std::int64_t axis = context.normalized_axis(context.attributes().integer("axis", 0), context.rank(0));
   if (context.rank(0) != context.rank(1)) {
@@ -272,6 +279,7 @@ void embedding_bag(RuleContext& context) {
 
 const std::vector<RuleRow> kIndexRules{
     {OperatorId::gather, gather},
+    {OperatorId::gather_block_quantized, gather_block_quantized},
     {OperatorId::gather_elements, gather_elements},
     {OperatorId::gather_nd, gather_nd},
     {OperatorId::scatter, like_input},

@@ -38,7 +38,6 @@ void check_options(const KernelResidualOptions& options) {
       {"device_sd", options.device_sd},
       {"device_memory_sd", options.device_memory_sd},
       {"gap_sd", options.gap_sd},
-      {"version_sd", options.version_sd},
       {"launch_sd", options.launch_sd},
       {"host_sd", options.host_sd},
       {"kind_sd", options.kind_sd},
@@ -135,11 +134,12 @@ KernelResidualFit fit_checked(const KernelRows& rows, const KernelResidualOption
                                     options.device_sd,
                                     options.device_memory_sd,
                                     options.gap_sd,
-                                    options.version_sd,
                                     options.launch_sd,
                                     options.host_sd,
                                     options.kind_sd,
                                     options.memory_sd,
+                                    tensor_of(rows.version_sd),
+                                    tensor_of(rows.version_gap_sd),
                                     tensor_of(rows.host_kind_sd),
                                     tensor_of(rows.host_column_sd)};
   const double mean_weight =

@@ -26,8 +26,7 @@ struct KernelResidualOptions {
   // Boards of a chip share its memory controllers: wider, it learnt of TensorRT's rows on an A100 what made PyTorch's
   // there come out 7 % too quick.
   double device_memory_sd = 0.02;
-  double gap_sd = 0.3;       // of the time between kernels, by chip, device or version
-  double version_sd = 0.03;  // narrow: hardly a device was measured with several, so it cannot be told from theirs
+  double gap_sd = 0.3;  // of the time between kernels, by chip or device
   double launch_sd = 0.3;
   double host_sd = 0.3;  // of one host beside those of its chip and runtime
   double kind_sd = 0.7;

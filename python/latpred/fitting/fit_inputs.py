@@ -30,8 +30,10 @@ IDLE_SHARE = 0.2
 HOST_SHARE = 0.5
 
 # bf16 runs on the units of fp16 with as many bytes: it counts as fp16. Networks in it were measured on one card alone;
-# with a column of its own, what products in it showed elsewhere was taken for all kinds.
-ALIKE = {"arithmetic_bf16": "arithmetic_fp16"}
+# with a column of its own, what products in it showed elsewhere was taken for all kinds. int8 has peaks and bytes of
+# its own and is tiled alike: TensorRT's own convolutions were measured in it alone, those in fp16 were old engines' on
+# one card.
+ALIKE = {"arithmetic_bf16": "arithmetic_fp16", "arithmetic_int8": "arithmetic_fp16"}
 
 
 def row_weights(rows: pd.DataFrame) -> np.ndarray:
@@ -151,6 +153,8 @@ def arrays(
         "num_devices": len(effects.devices),
         "num_chips": len(effects.chips),
         "num_versions": len(effects.versions),
+        "version_sd": versions.kernel_sd(effects.versions),
+        "version_gap_sd": versions.gap_sd(effects.versions),
         "num_launches": len(effects.launches),
         "num_hosts": len(effects.hosts),
         "inputs": _inputs(table),

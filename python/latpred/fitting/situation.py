@@ -45,7 +45,7 @@ BANDS = {"batch 1": (1, 1), "batch 2 to 31": (2, 31), "batch 32 and more": (32, 
 # A runtime has a width of its own, and a table a factor, as far as families show it: n of them by n / (n + this). New
 # networks have another: beside the known ones of their table, those of the RTX 3090 and 4090 where they ran eagerly are
 # nearer than the law has it, those of the PRO 6000 further off (interval_new_tables of the checkpoint).
-SHRINKING_FAMILIES = 10
+SHRINKING_FAMILIES = 4
 MIN_FAMILIES = 10
 NEW = 0.5  # the novelty from which on networks show what a table's factor is for new ones
 BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it

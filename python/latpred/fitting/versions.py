@@ -10,6 +10,21 @@ import pandas as pd
 
 from latpred import _core
 
+# The stack that is a runtime itself. Others run it with kernels of their own, or build its engines in their own way.
+# What has no such name runs single products, which all stacks take from the same libraries.
+OWN_STACKS = {"compiled": "torch", "eager": "torch", "tensorrt": "tensorrt"}
+
+# Prior standard deviations, on the log scale: of what a version does to kernels, and of the time between them. Paddle
+# Inference's engines take ResNet-50 on a T4 at fp16 and batch 1 three times as long as NVIDIA's do at int8 (2.64 and
+# 0.81 ms): held as narrowly as versions, what they take was taken for TensorRT's at fp16 on every card.
+VERSION_SD = 0.03  # hardly a device was measured with several, so it cannot be told from theirs
+STACK_SD = 0.4
+GAP_SD = 0.3
+STACK_GAP_SD = 0.6
+# The GPU goes through an engine alone. Wider, the versions that alone ran convolutions at int8 had half the gap of all
+# others.
+OWN_GAP_SD = {"tensorrt": 0.1}
+
 
 def named(version: str) -> str:
     """A row's `runtime_version` as a request says it: "tensorrt v10.8.0" is "tensorrt 10.8.0". Without CUDA's version:
@@ -90,6 +105,22 @@ def stack(name: str) -> str:
     """ "runtime|stack" of a version: "tensorrt|paddle inference" of "tensorrt|paddle inference, tensorrt 8"."""
     runtime, _, version = name.partition("|")
     return f"{runtime}|{_core.version_stack(version)}"
+
+
+def _is_another_stack(name: str) -> bool:
+    runtime, _, version = name.partition("|")
+    return runtime in OWN_STACKS and _core.version_stack(version) != OWN_STACKS[runtime]
+
+
+def kernel_sd(names: Sequence[str]) -> np.ndarray:
+    """[N] the prior standard deviation of what each "runtime|version" does to kernels, on the log scale."""
+    return np.array([STACK_SD if _is_another_stack(name) else VERSION_SD for name in names])
+
+
+def gap_sd(names: Sequence[str]) -> np.ndarray:
+    """[N] of what it does to the time between kernels, likewise."""
+    own = [OWN_GAP_SD.get(name.partition("|")[0], GAP_SD) for name in names]
+    return np.where([_is_another_stack(name) for name in names], STACK_GAP_SD, own)
 
 
 def answered_by(asked: pd.Series, measured: Sequence[str]) -> pd.Series:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "latpred/text.h"
@@ -11,6 +12,15 @@ namespace {
 
 // Longer texts are data (a tokenizer, a table), no setting.
 constexpr std::size_t kMaxTextSize = 4096;
+
+// Weights and zero points that operators take as bytes, whatever the width of a number.
+struct PackedInput {
+  OperatorId op;
+  std::size_t index;
+};
+constexpr std::array kPackedInputs{PackedInput{OperatorId::matmul_nbits, 1}, PackedInput{OperatorId::matmul_nbits, 3},
+                                   PackedInput{OperatorId::gather_block_quantized, 0},
+                                   PackedInput{OperatorId::gather_block_quantized, 3}};
 
 }  // namespace
 
@@ -85,9 +95,10 @@ void Lowering::lower_node(const NodeList& list, const NodeMessage& node, Scope& 
   for (std::uint32_t i = node.attributes.first; i < node.attributes.second; ++i) {
     lower_attribute(node, list.attributes[i], scope, statement, captures);
   }
-  // The operator takes bytes, whatever the width of a weight.
-  if (statement.op == OperatorId::matmul_nbits && statement.inputs.size() > 1 && statement.inputs[1] != kAbsent) {
-    unpack(variable(statement.inputs[1]), statement.attributes.integer("bits", 4));
+  for (const PackedInput& packed : kPackedInputs) {
+    if (statement.op != packed.op || packed.index >= statement.inputs.size()) continue;
+    const VariableId input = statement.inputs[packed.index];
+    if (input != kAbsent) unpack(variable(input), statement.attributes.integer("bits", 4));
   }
   if (statement.op == OperatorId::conditional && statement.bodies.size() != 2) {
     source_.fail(concat("node '", statement.name, "' (If) needs then_branch and else_branch"), node.offset);

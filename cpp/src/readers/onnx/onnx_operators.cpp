@@ -251,6 +251,7 @@ constexpr Row kRows[] = {
     {"com.microsoft", "FusedConv", OperatorId::fused_conv},
     {"com.microsoft", "FusedGemm", OperatorId::fused_gemm},
     {"com.microsoft", "FusedMatMul", OperatorId::fused_matmul},
+    {"com.microsoft", "GatherBlockQuantized", OperatorId::gather_block_quantized},
     {"com.microsoft", "GatherND", OperatorId::gather_nd},
     {"com.microsoft", "Gelu", OperatorId::gelu},
     {"com.microsoft", "GridSample", OperatorId::grid_sample},
