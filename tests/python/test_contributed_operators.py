@@ -189,7 +189,7 @@ CASES = [
 ]
 
 
-def model_of(case: Case) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+def file_of(case: Case, folder: Path) -> tuple[Path, dict[str, np.ndarray]]:
     names, given, stored, feed = [], [], [], {}
     for position, content in enumerate(case.inputs):
         if content is None:
@@ -208,14 +208,14 @@ def model_of(case: Case) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     values = [onnx.ValueInfoProto(name=name) for name in outputs]
     graph = onnx.helper.make_graph([node], "case", given, values, stored)
     versions = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    return onnx.helper.make_model(graph, opset_imports=versions, ir_version=8), feed
+    path = folder / "case.onnx"
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=versions, ir_version=8).SerializeToString())
+    return path, feed
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.operator}: {case.name}")
 def test_shapes_and_types_are_what_onnx_runtime_computes(case: Case, tmp_path: Path) -> None:
-    model, feed = model_of(case)
-    path = tmp_path / "case.onnx"
-    path.write_bytes(model.SerializeToString())
+    path, feed = file_of(case, tmp_path)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     truth = [(array.shape, str(array.dtype)) for array in session.run(None, feed)]
     graph = _core.resolve(_core.read_program(str(path)), batch=SAVED_BATCH)
@@ -228,9 +228,8 @@ def test_weights_of_few_bits_count_each_and_take_their_bytes(bits: int, tmp_path
     packed = np.zeros((outputs, inputs // block, block * bits // 8), np.uint8)
     scales = real(outputs * inputs // block)
     setting = {"K": inputs, "N": outputs, "bits": bits, "block_size": block}
-    model, _ = model_of(Case("few bits", "MatMulNBits", [real(1, 9, inputs), packed, scales], 1, setting, (1, 2)))
-    path = tmp_path / "case.onnx"
-    path.write_bytes(model.SerializeToString())
+    case = Case("few bits", "MatMulNBits", [real(1, 9, inputs), packed, scales], 1, setting, (1, 2))
+    path, _ = file_of(case, tmp_path)
     graph = _core.resolve(_core.read_program(str(path)))
     weights, _ = (tensor for tensor in graph.tensors if tensor.kind == "parameter")
     assert (weights.dtype, weights.shape) == (f"uint{bits}", (outputs, inputs // block, block))
@@ -242,12 +241,10 @@ def test_weights_of_few_bits_count_each_and_take_their_bytes(bits: int, tmp_path
 
 
 def test_zero_points_of_few_bits_count_each(tmp_path: Path) -> None:
-    packed, zero_points = integer(32, 2, 16), integer(32 * 1)
+    packed, zero_points = integer(32, 2, 16), integer(32)  # of two blocks a byte
     setting = {"K": 64, "N": 32, "bits": 4, "block_size": 32}
     inputs = [real(1, 9, 64), packed, real(64), zero_points]
-    model, _ = model_of(Case("few bits", "MatMulNBits", inputs, 1, setting, (1, 2, 3)))
-    path = tmp_path / "case.onnx"
-    path.write_bytes(model.SerializeToString())
+    path, _ = file_of(Case("few bits", "MatMulNBits", inputs, 1, setting, (1, 2, 3)), tmp_path)
     graph = _core.resolve(_core.read_program(str(path)))
     assert graph.num_parameters == 32 * 64 + 64 + 64
     assert graph.weight_bytes == packed.nbytes + 64 * 4 + zero_points.nbytes
@@ -262,9 +259,7 @@ def test_rows_of_few_bits_are_read_where_they_are_picked(tmp_path: Path) -> None
     )
     inputs = [table, integer(2, 7, dtype=np.int32), scales, zero_points]
     setting = {"bits": 4, "block_size": block, "gather_axis": 0, "quantize_axis": 1}
-    model, _ = model_of(Case("rows", "GatherBlockQuantized", inputs, 1, setting, (0, 2, 3)))
-    path = tmp_path / "case.onnx"
-    path.write_bytes(model.SerializeToString())
+    path, _ = file_of(Case("rows", "GatherBlockQuantized", inputs, 1, setting, (0, 2, 3)), tmp_path)
     graph = _core.resolve(_core.read_program(str(path)), batch=SAVED_BATCH)
     (node,) = graph.nodes
     share = picked / rows

@@ -108,8 +108,8 @@ def stack(name: str) -> str:
 
 
 def _is_another_stack(name: str) -> bool:
-    runtime, _, version = name.partition("|")
-    return runtime in OWN_STACKS and _core.version_stack(version) != OWN_STACKS[runtime]
+    runtime, _, of_name = stack(name).partition("|")
+    return of_name != OWN_STACKS.get(runtime, of_name)
 
 
 def kernel_sd(names: Sequence[str]) -> np.ndarray:
