@@ -14,7 +14,7 @@ from latpred.fitting import conformal, fit_inputs, ship
 from latpred.fitting.conformal import BLOCK, CHIP, FAMILIES, OF_CHIPS, UNTRIED, VERSION
 from latpred.fitting.errors import ErrorSummary, summarise
 from latpred.fitting.evaluate import Term
-from latpred.fitting.situation import BANDS
+from latpred.fitting.situation import BANDS, SPACE
 from latpred.fitting.split import part_of_family
 
 OURS = "pred"  # among the columns of answers
@@ -22,7 +22,9 @@ MIN_ROWS = 30  # of a line
 CALIBRATION_ROWS = (5, 10)
 DRAWS = 20
 ALL = "all of these"
-RESAMPLES = 200
+BY_PART = (VERSION, SPACE)  # situations with a line for each of their parts
+NOT_MEASURED = "devices that were not measured"
+RESAMPLES = 2000
 NETWORKS = ("timm", "anb")  # what the pooled lines are about
 FIELDS = ("mape_percent", "median_percent", "p90_percent", "spearman", "bias")
 
@@ -39,20 +41,11 @@ def _groups_judged_apart(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(part.where(rows.situation != BLOCK, "operators " + rows.device))
 
 
-def _intervals(
-    rows: pd.DataFrame, is_known: bool, hosts: list[float], kept: dict[str, Term]
-) -> conformal.Intervals | None:
-    """Nothing where `rows` are too few for it: no family, or not two chips."""
-    chips = rows["what"][rows.situation == CHIP].nunique()
-    is_enough = rows.situation.isin(FAMILIES).any() and (is_known or chips > 1)
-    return conformal.intervals_of(rows, hosts, kept) if is_enough else None
-
-
 def with_intervals(rows: pd.DataFrame, hosts: list[float], kept: dict[str, Term]) -> pd.DataFrame:
-    """`rows` with the half-width of their interval, what a calibration expects of the device and the host, and whether
-    the interval holds what was measured. The interval of a part of the families comes from the other parts, that of a
-    chip or version from the others; of other situations from all these. Those of families that no choice looked at, the
-    others of which say what the ones above lack, are widened for that; as what ships is."""
+    """`rows` with the half-width of their interval, what a calibration expects of networks, the device and the host,
+    and whether the interval holds what was measured. The interval of a part of the families comes from the other parts,
+    that of a chip or version from the others; of other situations from all these. Those of families that no choice
+    looked at, the others of which say what the ones above lack, are widened for that; as what ships is."""
     one = conformal.ensemble(rows)
     seen = conformal.residuals(one[one.situation.isin(ship.SITUATIONS)])
     apart = _groups_judged_apart(seen)
@@ -61,34 +54,41 @@ def with_intervals(rows: pd.DataFrame, hosts: list[float], kept: dict[str, Term]
     answers = one.set_index(["situation", "what", "id"]).pred
     places = list(zip(rows.situation, rows["what"], rows.id, strict=True))
     off = np.log(rows.value.to_numpy() / answers.loc[places].to_numpy())
-    width, centre, expected = np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros((2, len(rows)))
-    made: dict[str, conformal.Intervals | None] = {}
-    for (is_known, name), of_group in rows.groupby([conformal.is_on_known_device(rows), group]).indices.items():
+    width, centre, expected = np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros((3, len(rows)))
+    made: dict[str, conformal.Intervals] = {}
+    for name, of_group in rows.groupby(group).indices.items():
         is_untried = rows.situation.iloc[of_group[0]] == UNTRIED
         is_told = (seen.situation != UNTRIED) | is_untried
         others = seen[is_told & (apart != name)]
         key = name if len(others) < is_told.sum() else ALL
+        if not others.situation.isin(FAMILIES).any():
+            continue
         if key not in made:
-            made[key] = _intervals(others, is_known, hosts, kept)
-        found = made[key]
-        if found is not None:
-            width[of_group] = found.half_width(asked.iloc[of_group], is_known)
-            centre[of_group] = found.terms["log_bias"].value
-            expected[:, of_group] = [[found.terms[name].value] for name in ("device_sd", "host_sd")]
+            made[key] = conformal.intervals_of(others, hosts, kept)
+        found, of_asked = made[key], asked.iloc[of_group]
+        tells_chips = others["what"][others.situation == CHIP].nunique() > 1
+        width[of_group] = np.where(tells_chips | of_asked.is_device_measured, found.half_width(of_asked), np.nan)
+        centre[of_group] = found.terms["log_bias"].value
+        expected[:, of_group] = [[found.terms[name].value] for name in ("unknown_device", "device_sd", "host_sd")]
     is_inside = np.abs(off - centre) <= width
-    return rows.assign(half_width=width, device_sd=expected[0], host_sd=expected[1], is_inside=is_inside)
+    network_sd, device_sd, host_sd = expected[0] / conformal.NORMAL_80, *expected[1:]
+    return rows.assign(
+        half_width=width, network_sd=network_sd, device_sd=device_sd, host_sd=host_sd, is_inside=is_inside
+    )
 
 
 def _coverage(rows: pd.DataFrame, by: str) -> dict[str, Any]:
-    """Share of rows inside, families (chips) alike, and its standard error by drawing these again: none of one."""
+    """Share of rows inside, families (chips) alike, and its standard error by drawing these again: none of one. What n
+    drawn from n scatter by is short of it by a factor of sqrt((n - 1) / n)."""
     if rows.half_width.isna().any():
         return {}
     by_group = rows.groupby(by).is_inside.mean().to_numpy()
     random = np.random.default_rng(0)
-    drawn = [by_group[random.integers(len(by_group), size=len(by_group))].mean() for _ in range(RESAMPLES)]
+    count = len(by_group)
+    drawn = by_group[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
     return {
         "covers": float(by_group.mean()),
-        "covers_error": float(np.std(drawn)) if len(by_group) > 1 else None,
+        "covers_error": float(np.std(drawn) * np.sqrt(count / (count - 1))) if count > 1 else None,
         "covers_rows": float(rows.is_inside.mean()),
         "interval_factor": float(np.exp(rows.half_width.median())),
     }
@@ -125,8 +125,7 @@ def _by_calibration(rows: pd.DataFrame, drawn: np.ndarray) -> np.ndarray:
     class_s[:, 0] = (1 - conformal.waiting(of_operators)) * of_operators.pred
     design = Design(class_s, rows.host_s.to_numpy(), rows.beside_s.to_numpy())
     log_measured = np.log(rows.value.to_numpy())
-    network_sd = float(rows.half_width.median()) / conformal.NORMAL_80
-    expected = Expected(network_sd, rows.device_sd.iloc[0], rows.host_sd.iloc[0])
+    expected = Expected(*rows[["network_sd", "device_sd", "host_sd"]].iloc[0])
     chosen = choose(design[drawn], log_measured[drawn], list(rows.recipe.iloc[drawn]), expected)
     return np.asarray(np.exp(design.log_s(chosen.fitted.parameters)))
 
@@ -152,18 +151,33 @@ def _calibrated(rows: pd.DataFrame, predictor: str, count: int) -> ErrorSummary 
 
 
 def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    if situation in OF_CHIPS:
+        for what, part in rows.groupby("what"):
+            yield str(what), part
+            tables = part.groupby(["device", "runtime"])
+            yield from ((f"{what}: {device}, {runtime}", table) for (device, runtime), table in tables)
+        yield ALL, rows
+        return
+    is_measured = rows.is_device_measured.astype(bool)
+    yield from _groups_of_measured_devices(rows[is_measured], situation)
+    others = rows[~is_measured]
+    if situation in BY_PART:  # with a search space, or the only version of a device, the device is left out too
+        yield from ((f"{what}, {NOT_MEASURED}", part) for what, part in others.groupby("what"))
+        return
+    is_part = others.partition != ""
+    for (device, runtime), part in others[is_part].groupby(["device", "runtime"]):
+        yield f"{device}, {runtime}, parts of it", part
+    yield NOT_MEASURED, others[~is_part]
+
+
+def _groups_of_measured_devices(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFrame]]:
     if situation == BLOCK:
         yield "all operators", rows
         yield from rows.groupby("family")
         return
-    if situation in (*OF_CHIPS, VERSION, "family"):
-        for what, part in rows.groupby("what"):
-            yield str(what), part
-            if situation in OF_CHIPS:
-                tables = part.groupby(["device", "runtime"])
-                yield from ((f"{what}: {device}, {runtime}", table) for (device, runtime), table in tables)
-        # The only version that was measured on a device is left out with it: that one line is of a chip left out.
-        yield ALL, rows[conformal.is_on_known_device(rows)] if situation == VERSION else rows
+    if situation in BY_PART:
+        yield from rows.groupby("what")
+        yield ALL, rows
         return
     is_main = rows.family.str.startswith(NETWORKS)
     with_space = " and Accel-NASBench" if (rows.family == "anb").any() else ""

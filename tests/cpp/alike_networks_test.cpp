@@ -87,6 +87,10 @@ TEST(AlikeNetworks, DistanceIsToTheNearest) {
   const PreparedNetwork asked = network();
   EXPECT_NEAR(AlikeNetworks(checkpoint(signature_of(asked))).distance(asked.input()), 0, 1e-12);
   EXPECT_NEAR(AlikeNetworks().distance(asked.input()), std::sqrt(2), 1e-12);
+  const AlikeNetworks elsewhere(checkpoint(signature_of(asked), "RTX 3090|eager"));
+  EXPECT_NEAR(elsewhere.distance(asked.input()), 0, 1e-12);
+  EXPECT_NEAR(elsewhere.distance_there(asked.input()), std::sqrt(2), 1e-12);
+  EXPECT_NEAR(elsewhere.distance_there(network("RTX 3090").input()), 0, 1e-12);
 }
 
 TEST(AlikeNetworks, FarFromAllOfThemNothingIsCorrected) {

@@ -125,6 +125,14 @@ TEST(Interval, EachThingOutsideIsNamed) {
   expect(network("A100", "", "eager", "fp32", 65), "extrapolated", "batch 65 is outside the measured 2 to 64");
 }
 
+TEST(Interval, PartsAreLessThanDevicesThoughSomeWereMeasured) {
+  const Evidence evidence = evidence_with(R"("part_rows": 7, "rows": {"conv": {"fp32": 5}, "unary": {"fp32": 7}})");
+  const Coverage covered = coverage(evidence, network("A100", "2g.10gb").input());
+  EXPECT_FALSE(covered.whole_device);
+  EXPECT_EQ(covered.notes, std::vector<std::string>{"partition 2g.10gb: 7 calls on parts of devices were measured, too "
+                                                    "few to tell how far off they are"});
+}
+
 TEST(Interval, AnUnmeasuredKindIsInterpolatedAndWidensByItsShare) {
   const Evidence evidence = evidence_with(R"("rows": {"conv": {"fp32": 5}})");
   const PreparedNetwork asked = network();

@@ -66,18 +66,32 @@ TEST(Situation, WithoutTermsEveryWidthIsTheTypicalOne) {
 TEST(Situation, AMeasuredNetworkIsNotNewAndOneOfOtherKindsIs) {
   const PreparedNetwork asked = network();
   const std::vector<double> others = attention_alone();
-  EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, {others}), asked.input()), 1);
+  EXPECT_DOUBLE_EQ(novelty(evidence_with({.new_network = 3}, {others}), asked.input(), false), 1);
   const Evidence evidence = evidence_with({.near_network = 0.5, .new_network = 3}, {others, signature_of(asked)});
-  EXPECT_NEAR(novelty(evidence, asked.input()), 0, 1e-12);
+  EXPECT_NEAR(novelty(evidence, asked.input(), false), 0, 1e-12);
+  EXPECT_NEAR(novelty(evidence, asked.input(), true), 0, 1e-12);
   EXPECT_NEAR(relative_width(evidence, asked.input(), false), 0.5, 1e-12);
   EXPECT_NEAR(relative_width(evidence_with({.near_network = 0.5, .new_network = 3}, {others}), asked.input(), false),
               1.5, 1e-12);
 }
 
+TEST(Situation, ANetworkOfOtherDevicesIsNewWhereFewFamiliesWereMeasured) {
+  const PreparedNetwork asked = network(8, "compiled");  // it ran eagerly
+  Evidence evidence = evidence_with({.new_network = 3}, {signature_of(asked)});
+  EXPECT_NEAR(novelty(evidence, asked.input(), false), 0, 1e-12);
+  EXPECT_NEAR(novelty(evidence, asked.input(), true), 1, 1e-12);
+  std::int64_t& families = evidence.families["A100-SXM4-40GB"]["compiled"];
+  families = 8;
+  EXPECT_NEAR(novelty(evidence, asked.input(), true), 0.5, 1e-12);
+  EXPECT_NEAR(relative_width(evidence, asked.input(), true), std::sqrt(3), 1e-12);
+  families = 64;
+  EXPECT_NEAR(novelty(evidence, asked.input(), true), 0, 1e-12);
+}
+
 TEST(Situation, WhatUntriedFamiliesLackWidensAllPartsOfANewNetwork) {
-  const PreparedNetwork asked = network(8, "compiled");
+  const PreparedNetwork asked = network();
   const std::vector<double> others = attention_alone();
-  const SituationTerms terms{.near_network = 0.6, .untried_network = 1.5, .runtimes = {{"compiled", 0.8}}};
+  const SituationTerms terms{.near_network = 0.6, .untried_network = 1.5, .runtimes = {{"eager", 0.8}}};
   EXPECT_NEAR(relative_width(evidence_with(terms, {others}), asked.input(), true), 1.5, 1e-12);
   EXPECT_NEAR(relative_width(evidence_with(terms, {others, signature_of(asked)}), asked.input(), true), 1, 1e-12);
 }
@@ -100,7 +114,7 @@ TEST(Situation, NoveltyGrowsWithTheDistance) {
     std::vector<double> other = signature_of(asked);
     for (double& root : other) root *= std::sqrt(1 - share);
     other[static_cast<std::size_t>(CostKind::attention)] = std::sqrt(share);
-    const double found = novelty(evidence_with({.new_network = 3}, {other}), asked.input());
+    const double found = novelty(evidence_with({.new_network = 3}, {other}), asked.input(), false);
     EXPECT_GT(found, before);
     before = found;
   }
@@ -181,13 +195,13 @@ TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {
   const auto width = [&](double conv_s, double relu_s) {
     asked.features.physics[0].roofline_s = conv_s;
     asked.features.physics[1].roofline_s = relu_s;
-    return lone_operator_width(evidence, asked.input());
+    const Kernel* lone = lone_kernel(asked.input());
+    return lone == nullptr ? std::nullopt : lone_width(evidence, *lone);
   };
   EXPECT_EQ(width(0.95, 0.05), 0.4);
   EXPECT_EQ(width(0.85, 0.15), std::nullopt);
   EXPECT_EQ(width(0, 1), std::nullopt);  // unary operators were not measured alone
   EXPECT_EQ(width(0, 0), std::nullopt);
-  EXPECT_EQ(lone_operator_width(evidence_with({}), asked.input()), std::nullopt);
 
   ASSERT_EQ(width(1, 0.01), 0.4);
   Coverage covered = coverage(evidence, asked.input());
@@ -196,6 +210,29 @@ TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {
   EXPECT_NEAR(latency_interval(evidence, covered, asked.input(), output).log_half_width, 0.4, 1e-12);
   asked.kernels.rows[0].repeat = 2;  // two of a kind even out
   EXPECT_EQ(width(1, 0.01), std::nullopt);
+}
+
+TEST(Situation, OperatorsMeasuredOnADeviceMeasureItForTheOneThatStandsAlone) {
+  Evidence evidence = evidence_with({});
+  evidence.devices.clear();
+  PreparedNetwork asked = network();
+  const auto is_measured = [&](double conv_s, double relu_s) {
+    asked.features.physics[0].roofline_s = conv_s;
+    asked.features.physics[1].roofline_s = relu_s;
+    return coverage(evidence, asked.input()).device_measured;
+  };
+  EXPECT_FALSE(is_measured(0.95, 0.05));
+  evidence.operator_arithmetics["A100-SXM4-40GB"].set(static_cast<std::size_t>(Arithmetic::fp16));
+  EXPECT_FALSE(is_measured(0.95, 0.05));  // it computes in float32
+  evidence.operator_arithmetics["A100-SXM4-40GB"].set(static_cast<std::size_t>(Arithmetic::fp32));
+  EXPECT_TRUE(is_measured(0.95, 0.05));
+  EXPECT_FALSE(is_measured(0.85, 0.15));
+  // Networks ran products in another arithmetic there, the operators in this one.
+  evidence.device_arithmetics["A100-SXM4-40GB"].set(static_cast<std::size_t>(Arithmetic::fp16));
+  evidence.precisions = {"fp32"};
+  EXPECT_FALSE(coverage(evidence, asked.input()).precision_measured);
+  ASSERT_TRUE(is_measured(0.95, 0.05));
+  EXPECT_TRUE(coverage(evidence, asked.input()).precision_measured);
 }
 
 TEST(Situation, IsReadFromTheCheckpoint) {

@@ -72,6 +72,7 @@ def measured(count=400):
             "runtime": "eager",
             "runtime_version": random.choice(["torch 2.1.0", "torch 2.4.0"], size=count),
             "precision": "amp",
+            "partition": "",
             "layout": "nchw",
             "source": "pytorch-image-models aa4b5850",
             "batch": random.choice([1, 8, 64], size=count),
@@ -80,8 +81,13 @@ def measured(count=400):
             "host_floor_s": 0.0,
             "beside_s": 0.0,
             "distance": 0.1,
+            "distance_there": 0.1,
             "families": 80,
+            "is_device_measured": True,
+            "is_runtime_measured": True,
             "is_other_version": False,
+            "analogy_share": 0.0,
+            "elsewhere_share": 0.0,
             "lone_kind": "",
         }
     )
@@ -115,7 +121,12 @@ def answers(situation, what, factor, count=60, seed=0):
     rows = measured(count)
     spread = np.exp(np.linspace(-0.1, 0.1, count))
     return rows.assign(
-        situation=situation, what=what, seed=seed, pred=rows.value * spread / factor, roofline=rows.value / 2
+        situation=situation,
+        what=what,
+        seed=seed,
+        pred=rows.value * spread / factor,
+        roofline=rows.value / 2,
+        is_device_measured=situation not in ("chip", "network"),
     )
 
 
@@ -191,13 +202,23 @@ def test_an_operator_is_judged_by_those_of_other_devices():
     assert scores.lines_of(found, "block", ["pred"])[0]["rows"] == 120
 
 
-def test_the_pooled_line_of_versions_is_of_measured_devices():
-    rows = [answers("version", "torch 2.4.0", 1.0), answers("version", "torch 2.9.1", 2.0).assign(families=0)]
+def test_devices_that_a_fit_did_not_see_have_a_line_of_their_own():
+    unseen = {"is_device_measured": False}
+    rows = [answers("version", "torch 2.4.0", 1.0), answers("version", "torch 2.9.1", 2.0).assign(**unseen)]
     folds = [answers("fold", str(fold), 1.0) for fold in range(2)]
     found = with_intervals(pd.concat([*rows, *folds], ignore_index=True))
     lines = scores.lines_of(found[found.situation == "version"], "version", ["pred"])
     by_group = {line["group"]: line["rows"] for line in lines}
-    assert by_group[scores.ALL] == by_group["torch 2.4.0"] == by_group["torch 2.9.1"]
+    assert by_group == dict.fromkeys(["torch 2.4.0", scores.ALL, f"torch 2.9.1, {scores.NOT_MEASURED}"], 60)
+    covers = {line["group"]: line.get("covers") for line in lines}
+    assert covers[f"torch 2.9.1, {scores.NOT_MEASURED}"] is None  # no two chips say how wide it is
+    fold = with_intervals(pd.concat([folds[0], folds[1].assign(**unseen)], ignore_index=True))
+    by_group = {line["group"]: line["rows"] for line in scores.lines_of(fold, "fold", ["pred"])}
+    assert (by_group["all of timm's families"], by_group[scores.NOT_MEASURED]) == (60, 60)
+    parts = with_intervals(pd.concat([folds[0], folds[1].assign(**unseen, partition="16sm")], ignore_index=True))
+    by_group = {line["group"]: line["rows"] for line in scores.lines_of(parts, "fold", ["pred"])}
+    assert by_group["RTX 3090, eager, parts of it"] == 60
+    assert scores.NOT_MEASURED not in by_group
 
 
 def test_seeds_are_averaged_and_their_spread_is_shown():

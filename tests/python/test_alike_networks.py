@@ -92,6 +92,27 @@ def test_what_is_no_operators_is_left_out():
     assert factor(known, 0.5, HERE) == pytest.approx(factor(fitted(), 0.5, HERE), abs=1e-6)
 
 
+def test_the_nearest_there_may_be_further_than_the_nearest():
+    here, elsewhere = table_of([0.5] * 3), table_of([0.9] * 3, place=ELSEWHERE)
+    both = dataclasses.replace(
+        here,
+        rows=pd.concat([here.rows, elsewhere.rows], ignore_index=True),
+        first_kernel=2 * np.arange(7),
+        input=np.tile(here.input, 2),
+        count=np.tile(here.count, 2),
+        terms=np.concatenate([here.terms, elsewhere.terms]),
+    )
+    known = alike_networks.fit(both, both.latency_s)
+    asked = alike_networks.signatures(table_of([0.5, 0.5, 0.5]))
+    where = np.array([HERE, ELSEWHERE, "T4|eager"])
+    found = known.distance_there(asked, where)
+    assert found[0] == pytest.approx(0, abs=0.01)
+    of_nine = alike_networks.signatures(table_of([0.9]))[0]
+    assert found[1] == pytest.approx(np.linalg.norm(asked[0] - of_nine), abs=0.01)
+    assert found[2] == alike_networks.LARGEST_DISTANCE
+    np.testing.assert_allclose(known.distance(asked), 0, atol=0.01)
+
+
 def test_reads_what_it_wrote():
     table = table_of([0.1, 0.5, 0.9] * 5)
     known = alike_networks.fit(table, table.latency_s / 1.1)

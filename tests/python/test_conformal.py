@@ -30,8 +30,13 @@ def rows_of(families, ratio, what="0", situation="fold", seed_factor=1.0):
             "pred": seconds * seed_factor,
             "host_floor_s": 0.0,
             "distance": 0.0,
+            "distance_there": 0.0,
             "families": 80,
+            "is_device_measured": situation != "chip",
+            "is_runtime_measured": True,
             "is_other_version": False,
+            "analogy_share": 0.0,
+            "elsewhere_share": 0.0,
             "lone_kind": "",
             "situation": situation,
             "what": what,
@@ -71,7 +76,7 @@ def test_what_a_chip_has_in_common_is_no_part_of_its_width():
     found = intervals_of(pd.concat([families, left_out], ignore_index=True))
     assert found.terms["device_sd"].value == pytest.approx(0.3, abs=1e-6)
     asked = conformal.residuals(left_out)
-    width = found.half_width(asked, is_known=False)
+    width = found.half_width(asked)
     np.testing.assert_allclose(width, np.hypot(0.08, 1.2816 * 0.3), atol=0.006)
     assert "A 1.35" in found.terms["device_sd"].source
     assert "few" not in found.terms["device_sd"].source
@@ -95,13 +100,13 @@ def test_versions_left_out_widen_what_is_asked_of_another_version():
 
     def half_width(*tables, is_other):
         found = intervals_of(pd.concat([families, known, *tables], ignore_index=True))
-        return found.half_width(asked.assign(is_other_version=is_other), is_known=True)
+        return found.half_width(asked.assign(is_other_version=is_other))
 
     without = half_width(is_other=False)
     np.testing.assert_allclose(half_width(versions, is_other=False), without, rtol=0.1)
     assert (half_width(versions, is_other=True) > 1.5 * without).all()
     # The only version that was measured on a device says what an unknown device takes.
-    np.testing.assert_array_equal(half_width(versions.assign(families=0), is_other=True), without)
+    np.testing.assert_array_equal(half_width(versions.assign(is_device_measured=False), is_other=True), without)
 
 
 def test_families_that_no_choice_looked_at_widen_what_is_new_and_nothing_else():
@@ -114,12 +119,29 @@ def test_families_that_no_choice_looked_at_widen_what_is_new_and_nothing_else():
     assert found.terms == without.terms
     assert found.law.untried == pytest.approx(2, abs=0.15)
     asked = conformal.residuals(untried)
-    width = found.half_width(asked, is_known=True)
+    width = found.half_width(asked)
     inside = np.abs(asked.log_ratio - found.terms["log_bias"].value) <= width
     assert inside.mean() == pytest.approx(0.8, abs=0.03)
     known = asked.assign(distance=0.0)
-    np.testing.assert_array_equal(found.half_width(known, is_known=True), without.half_width(known, is_known=True))
+    np.testing.assert_array_equal(found.half_width(known), without.half_width(known))
     assert "41 families that no choice looked at" in found.manifest()["interval_terms"]["untried_network"]["source"]
+
+
+def test_what_a_fit_knows_by_analogy_has_terms_of_its_own_and_tells_nothing_of_the_rest():
+    names = [f"{index}" for index in range(41)]
+    offsets = np.linspace(-0.1, 0.1, 41)
+    families = rows_of(names, np.exp(offsets))
+    unseen = {"analogy_share": {"analogy_share": 0.5}, "elsewhere_share": {"elsewhere_share": 0.5}}
+    unseen["runtime_sd"] = {"is_runtime_measured": False}
+    terms = {"kind_sd": Term(0.4, "a"), "device_sd": Term(0.2, "b"), "runtime_sd": Term(0.3, "c")}
+    without = conformal.intervals_of(conformal.residuals(families), [], KEPT | terms)
+    for column, added in zip(unseen, (0.2, 0.1, 0.3), strict=True):
+        far_off = rows_of(names, np.exp(9 * offsets), "1").assign(**unseen[column])
+        rows = conformal.residuals(pd.concat([families, far_off], ignore_index=True))
+        found = conformal.intervals_of(rows, [], KEPT | terms)
+        assert found.terms == without.terms
+        inside, outside = np.split(found.half_width(rows), 2)
+        np.testing.assert_allclose(outside, np.hypot(inside, 1.2816 * added), rtol=1e-4)
 
 
 def test_terms_without_residuals_stay_as_they_were():
@@ -149,7 +171,7 @@ def test_what_the_host_explains_is_no_part_of_the_width():
     with_host = intervals_of(rows, [0.2 / OF_TWO, 0.2 / OF_TWO])
     assert alone.terms["known_device"].value == pytest.approx(0.3, abs=1e-6)
     assert with_host.terms["known_device"].value == pytest.approx(np.sqrt(0.3**2 - (1.2816 * 0.2) ** 2), abs=1e-6)
-    np.testing.assert_allclose(with_host.half_width(conformal.residuals(rows), is_known=True), 0.3, atol=0.01)
+    np.testing.assert_allclose(with_host.half_width(conformal.residuals(rows)), 0.3, atol=0.01)
 
 
 def test_coverage_of_families_left_out_is_what_was_asked():
@@ -162,7 +184,7 @@ def test_coverage_of_families_left_out_is_what_was_asked():
         found = intervals_of(rows[family % 5 != fold])
         asked = conformal.residuals(rows[family % 5 == fold])
         off = np.abs(asked.log_ratio - found.terms["log_bias"].value)
-        inside.append(np.mean(off <= found.half_width(asked, is_known=True)))
+        inside.append(np.mean(off <= found.half_width(asked)))
     assert np.mean(inside) == pytest.approx(0.8, abs=0.05)
 
 
@@ -232,9 +254,9 @@ def test_a_kernel_that_stands_alone_has_the_width_of_its_kind_and_every_operator
     assert found.operators["conv"].value == pytest.approx(0.8, abs=0.11)
     assert found.terms["known_device"].value == pytest.approx(0.1, abs=0.11)
     asked = conformal.residuals(rows)
-    width = found.half_width(asked, is_known=True)
+    width = found.half_width(asked)
     np.testing.assert_allclose(width[asked.lone_kind == "conv"], found.operators["conv"].value)
-    of_network = found.half_width(asked.assign(lone_kind=""), is_known=True)
+    of_network = found.half_width(asked.assign(lone_kind=""))
     np.testing.assert_allclose(width[asked.lone_kind == "pool"], of_network[asked.lone_kind == "pool"])
     stored = found.manifest()["interval_operators"]["conv"]
     assert stored == vars(found.operators["conv"])

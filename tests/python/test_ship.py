@@ -17,7 +17,10 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     rows = measurements.load()
     # More networks than operators, so that there is something to leave out.
     place = rows.groupby(["source", "device", "family"]).cumcount()
-    rows = rows[place < np.where(rows.family == "anb", 50, 1)].reset_index(drop=True)
+    rows = rows[place < np.where(rows.family == "anb", 60, 1)].reset_index(drop=True)
+    # Two search spaces: with one left out, the other shows the device.
+    is_other = (rows.family == "anb") & (np.arange(len(rows)) % 2 == 0)
+    rows["family"] = rows.family.where(~is_other, "nb201")
     graphs, work, out = tmp_path / "graphs.sqlite", tmp_path / "work", tmp_path / "fitted.safetensors"
     list(build_cache(graphs, []))
     rows.to_parquet(tmp_path / "rows.parquet")
@@ -28,7 +31,7 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     assert "training rows" in capsys.readouterr().out
     first = out.read_bytes()
     kept = {path.name for path in work.glob("rows_*.parquet")}
-    parts = ("family_anb", "known_known", "chip_GA100", "chip_GA102", "block_block")
+    parts = ("family_anb", "family_nb201", "known_known", "chip_GA100", "chip_GA102", "block_block")
     assert kept == {f"rows_{name}_0.parquet" for name in parts}
 
     manifest, arrays = checkpoint.read(out)
@@ -36,7 +39,7 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     for name in ("known_device", "unknown_device", "device_sd", "near_network", "new_network", "few_families"):
         assert terms[name]["source"].startswith("measured")
     assert "families left out" in terms["known_device"]["source"]
-    assert manifest["evidence"]["families"] == {"A100-SXM4-40GB": {"eager": 1}, "RTX 3090": {"eager": 1}}
+    assert manifest["evidence"]["families"] == {"A100-SXM4-40GB": {"eager": 2}, "RTX 3090": {"eager": 2}}
     assert arrays["alike_networks"].shape[1] > 0
     assert manifest["errors"]["chips left out"]["rows"] > 0
     _core.load_predictor("kernel_residual", str(out))

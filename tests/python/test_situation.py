@@ -8,6 +8,9 @@ import pytest
 from latpred import _core
 from latpred.fitting import alike_networks, checkpoint, conformal, kernel_terms, measurements, ship, situation
 from latpred.fitting.evaluate import Term
+from latpred.fitting.evidence import Evidence
+from latpred.fitting.kernel_terms import KINDS
+from latpred.fitting.measurements import ARITHMETICS
 from latpred.fitting.situation import FLAT, Law
 from recipe_graphs import built
 
@@ -32,7 +35,7 @@ def asked(count=4000, seed=0):
             "is_other_version": False,
             "situation": "fold",
         }
-    )
+    ).assign(distance_there=lambda rows: rows.distance)
 
 
 def residuals(rows, law, seed=1):
@@ -79,7 +82,7 @@ def test_a_table_differs_for_known_and_for_new_networks():
     assert found.new_tables[key] < 0.7
     fresh = asked(seed=2)
     inside = pd.Series(residuals(fresh, law, seed=3) <= found.relative(fresh, is_known=True))
-    is_new = situation.novelty(fresh) >= situation.NEW
+    is_new = situation.novelty(fresh, is_known=True) >= situation.NEW
     for name, of_name in inside.groupby([(fresh.device == key[0]) & (fresh.runtime == key[1]), is_new]):
         assert of_name.mean() == pytest.approx(0.8, abs=0.07), name
 
@@ -87,7 +90,9 @@ def test_a_table_differs_for_known_and_for_new_networks():
 def test_a_table_with_new_networks_alone_has_their_factor_for_all():
     key = ("RTX 3090", "eager")
     rows = asked()
-    rows["distance"] = np.where((rows.device == key[0]) & (rows.runtime == key[1]), 0.3, rows.distance)
+    rows["distance"] = rows["distance_there"] = np.where(
+        (rows.device == key[0]) & (rows.runtime == key[1]), 0.3, rows.distance
+    )
     law = dataclasses.replace(LAW, tables={key: 0.5})
     found = situation.fit_law(rows, residuals(rows, law))
     assert found.tables[key] < 0.8
@@ -128,6 +133,14 @@ def test_what_untried_families_lack_is_found_by_how_new_they_are():
     assert situation.of_untried(large, off, LAW) == 1
 
 
+def test_what_is_new_to_a_device_of_few_families_is_new():
+    rows = asked(3).assign(distance=0.0, distance_there=situation.FAR_NETWORK, families=[1, 8, 64])
+    np.testing.assert_allclose(situation.novelty(rows, is_known=True), [1, 0.5, 0])
+    np.testing.assert_allclose(situation.novelty(rows, is_known=False), 0)
+    np.testing.assert_allclose(situation.novelty(rows.assign(distance_there=0.0), is_known=True), 0)
+    np.testing.assert_allclose(situation.novelty(rows.assign(distance=situation.FAR_NETWORK), is_known=True), 1)
+
+
 def test_tables_of_few_families_have_no_factor_of_their_own():
     rows = asked().assign(family=lambda rows: np.where(rows.device == "T4", "timm-1", rows.family))
     found = situation.fit_law(rows, residuals(rows, LAW))
@@ -139,40 +152,20 @@ def test_a_family_counts_once_in_a_table_and_band_for_each_situation():
     np.testing.assert_allclose(situation.units(rows), [0.5, 0.5, 0.5, 0.5])
     rows = rows.assign(situation=["fold", "fold", "version", "known"])
     np.testing.assert_allclose(situation.units(rows), [0.5, 0.5, 1, 1])
+    # A search space with two tables counts as one with one.
+    spaces = rows.assign(situation=situation.SPACE, device=["T4", "V100", "T4", "T4"], batch=64)
+    np.testing.assert_allclose(situation.units(spaces), [0.75, 0.75, 0.75, 0.75])
 
 
 def test_unknown_devices_have_no_scarcity_and_no_table():
-    rows = asked(3).assign(device="T4", runtime="eager", batch=64, distance=0.0, families=1, is_other_version=False)
+    rows = asked(3).assign(
+        device="T4", runtime="eager", batch=64, distance=0.0, distance_there=0.0, families=1, is_other_version=False
+    )
     law = Law(0.5, 3.0, 2.0, 4.0, 1.2, {}, {("T4", "eager"): 1.5})
     np.testing.assert_allclose(law.relative(rows, is_known=True), 3.0)
     np.testing.assert_allclose(law.relative(rows, is_known=False), 0.5)
     np.testing.assert_allclose(FLAT.relative(rows, is_known=True), 1.0)
     np.testing.assert_allclose(law.relative(rows.assign(is_other_version=True), is_known=False), 1.3)
-
-
-def test_a_version_is_another_one_where_versions_were_told_apart():
-    rows = measurements.load()
-    rows = rows[rows.recipe.str.startswith("op:add") & rows.runtime.eq("eager")].head(6)
-    table = kernel_terms.lower(rows.assign(runtime_version="", device="T4"), built)
-    training = table.rows.assign(runtime_version=["torch 2.4.0 cuda 12.4"] * 3 + ["torchscript"] * 3)
-    of_asked = ["torch 2.4.0", "torch 2.9.1", "", "torchscript", "torch 2.4.0 cuda 11", ""]
-    asked = table.rows.assign(runtime_version=of_asked)
-
-    def described(seen):
-        seen_table = dataclasses.replace(table, rows=seen)
-        asked_table = dataclasses.replace(table, rows=asked)
-        kinds = len(kernel_terms.KINDS)
-        known = alike_networks.AlikeNetworks({}, np.eye(kinds), *np.zeros((3, kinds)))
-        return situation.described(seen_table, known, asked_table)["is_other_version"]
-
-    assert list(described(training)) == [False, True, True, False, False, True]
-    assert not described(training.assign(runtime_version="")).any()
-
-    # What another card ran by it says nothing of this one, if this one ran another.
-    elsewhere = training.assign(device="V100")
-    assert list(described(elsewhere)) == [False, True, True, False, False, True]
-    both = training.assign(device=["V100"] * 3 + ["T4"] * 3, runtime_version=["torch 2.4.0"] * 3 + ["torch 2.9.1"] * 3)
-    assert list(described(both)) == [True, False, True, True, True, True]
 
 
 def test_cpp_answers_with_the_width_of_the_law(tmp_path):
@@ -188,13 +181,24 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
     terms = {name: Term(0.0, "none") for name in manifest["interval_terms"]}
     terms |= {"known_device": Term(0.2, "a"), "unknown_device": Term(0.4, "b"), "device_sd": Term(0.1, "c")}
     terms |= {"host_sd": Term(0.3, "d")}
+    terms |= {"kind_sd": Term(0.45, "h"), "runtime_sd": Term(0.35, "i")}
     operators = {"matmul": Term(0.5, "e"), "binary": Term(0.15, "f"), "conv": Term(0.7, "g")}
     intervals = conformal.Intervals(terms, law, "made", operators)
-    families = {known[0]: {"eager": 3}, known[1]: {"eager": 100}}
+    version = np.where(
+        np.arange(table.size) % 2 == 0, "torch 2.9.1", np.where(table.rows.device == known[0], "", "torch 2.4.0")
+    )
+    evidence = dataclasses.replace(
+        Evidence.of(dataclasses.replace(table, rows=table.rows.assign(runtime_version=version, partition=""))),
+        devices=tuple(known),
+        rows_by_kind=np.where(
+            np.arange(len(KINDS))[:, None] == KINDS.index("softmax"), 0, np.ones((1, len(ARITHMETICS)))
+        ),
+        device_arithmetics={name: ["int8"] for name in known},
+        operator_arithmetics={unknown[0]: ["fp32"]},
+        families={known[0]: {"eager": 3}, known[1]: {"eager": 100}},
+    )
     manifest |= intervals.manifest()
-    manifest["evidence"] |= {"devices": known, "families": families, "smallest_batch": 1, "largest_batch": 10**9}
-    manifest["evidence"]["versions"] = {"eager": ["torch 2.4.0", "torch 2.9.1"]}
-    manifest["evidence"]["device_versions"] = {known[0]: {"eager": ["torch 2.9.1"]}}
+    manifest["evidence"] = evidence.manifest() | {"smallest_batch": 1, "largest_batch": 10**9}
     (tmp_path / "predictors").mkdir()
     path = tmp_path / "predictors" / "analytic.safetensors"
     checkpoint.write(path, manifest | known_networks.manifest(), arrays | known_networks.arrays())
@@ -213,21 +217,21 @@ def test_cpp_answers_with_the_width_of_the_law(tmp_path):
         answer = session.predict(built(row.recipe, int(row.batch)), request)
         found.append(math.log(answer.latency_interval_s[1] / answer.latency_s))
         latency_s.append(answer.latency_s)
-    asked_rows = table.rows.assign(
-        pred=latency_s,
-        host_s=table.launches_s,
-        distance=known_networks.distance(alike_networks.signatures(table)),
-        families=[families.get(device, {}).get("eager", 0) for device in table.rows.device],
-        is_other_version=is_unsaid | table.rows.device.eq(known[0]),
-        lone_kind=situation.lone_kinds(table),
+    asked = dataclasses.replace(
+        table, rows=table.rows.assign(runtime_version=np.where(is_unsaid, "", "torch 2.4.0"), partition="")
     )
-    assert set(operators) < set(asked_rows.lone_kind[asked_rows.recipe.str.startswith("op:")])
-    assert set(asked_rows.lone_kind[asked_rows.family == "anb"]) == {""}
-    asked_rows["waiting"] = conformal.waiting(asked_rows)
-    is_known = asked_rows.device.isin(known).to_numpy()
-    assert set(asked_rows.device[~is_known]) == set(unknown)
-    expected = np.where(
-        is_known, intervals.half_width(asked_rows, is_known=True), intervals.half_width(asked_rows, is_known=False)
-    )
-    np.testing.assert_allclose(found, expected, rtol=2e-3)
+    rows = asked.rows.assign(pred=latency_s, host_s=table.launches_s, **evidence.described(asked, known_networks))
+    assert set(operators) < set(rows.lone_kind[rows.recipe.str.startswith("op:")])
+    assert set(rows.lone_kind[rows.family == "anb"]) == {""}
+    is_known = rows.device.isin(known)
+    assert rows.is_device_measured[is_known].all()
+    assert set(rows.device[rows.is_device_measured & ~is_known]) == {unknown[0]}
+    assert set(rows.is_other_version) == {True, False}
+    expected = intervals.half_width(rows.assign(waiting=conformal.waiting(rows)))
+    share = rows.analogy_share + rows.elsewhere_share
+    assert set(rows.lone_kind[rows.analogy_share > 0]) >= {"softmax"}
+    assert rows.elsewhere_share.any()
+    np.testing.assert_allclose(np.array(found)[share == 0], expected[share == 0], rtol=2e-3)
+    # C++ has shares of the predicted time.
+    np.testing.assert_allclose(np.array(found)[share > 0], expected[share > 0], rtol=0.2)
     assert np.ptp(expected) > 0.1

@@ -26,8 +26,10 @@ class AlikeNetworks {
 
   [[nodiscard]] bool empty() const { return points_.empty(); }
   static Signature signature_of(const LatencyInput& input);
-  // To the nearest; at most sqrt(2), which is what it is where there is none.
+  // To the nearest, of all devices or of those measured on the device by the runtime; at most sqrt(2), which is what it
+  // is where there is none.
   [[nodiscard]] double distance(const LatencyInput& input) const;
+  [[nodiscard]] double distance_there(const LatencyInput& input) const;
   // Of the latency: 1 far from all, and on CPUs, of which no network was measured.
   [[nodiscard]] double factor(const LatencyInput& input) const;
 
@@ -39,8 +41,13 @@ class AlikeNetworks {
     double rest = 0;   // of what all devices together leave of it
   };
 
+  using Range = std::pair<std::size_t, std::size_t>;  // of points: first, end
+
+  [[nodiscard]] Range there(const LatencyInput& input) const;
+  [[nodiscard]] double distance_within(const LatencyInput& input, Range range) const;
+
   std::vector<Point> points_;
-  std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> there_;  // by "device|runtime": first, end
+  std::map<std::string, Range, std::less<>> there_;  // by "device|runtime"
   double width_ = 1;
   double shrinkage_ = 1;
   double shrinkage_there_ = 1;

@@ -68,6 +68,9 @@ struct Evidence {
   // Arithmetics of products in the networks measured on a device, where it is said: others had their efficiency there
   // by analogy to other devices.
   std::map<std::string, std::bitset<kNumArithmetics>, std::less<>> device_arithmetics;
+  // Those in which single operators were measured on a device, where any were.
+  std::map<std::string, std::bitset<kNumArithmetics>, std::less<>> operator_arithmetics;
+  std::int64_t part_rows = 0;  // measured calls on parts of devices
   std::int64_t smallest_batch = 0;
   std::int64_t largest_batch = 0;
   // Measured rows by kind and arithmetic; zero: the efficiency is a prior.
@@ -91,7 +94,7 @@ struct ChosenVersion {
 
 // How a prediction stands to what was measured.
 struct Coverage {
-  bool device_measured = false;
+  bool device_measured = false;  // its networks, or operators like the one that stands alone
   bool whole_device = false;
   bool runtime_measured = false;
   bool version_measured = false;    // of the runtime on this device, or none is asked for

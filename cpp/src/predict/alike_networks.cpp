@@ -68,18 +68,28 @@ AlikeNetworks::Signature AlikeNetworks::signature_of(const LatencyInput& input) 
   return signature;
 }
 
-double AlikeNetworks::distance(const LatencyInput& input) const {
+AlikeNetworks::Range AlikeNetworks::there(const LatencyInput& input) const {
+  const auto found = there_.find(concat(input.device.name, "|", input.kernels.runtime));
+  return found == there_.end() ? Range{0, 0} : found->second;
+}
+
+double AlikeNetworks::distance_within(const LatencyInput& input, Range range) const {
   const Signature asked = signature_of(input);
   double nearest = std::numbers::sqrt2 * std::numbers::sqrt2;
-  for (const Point& point : points_) nearest = std::min(nearest, squared_distance(asked, point.signature));
+  for (std::size_t p = range.first; p < range.second; ++p) {
+    nearest = std::min(nearest, squared_distance(asked, points_[p].signature));
+  }
   return std::sqrt(nearest);
 }
+
+double AlikeNetworks::distance(const LatencyInput& input) const { return distance_within(input, {0, points_.size()}); }
+
+double AlikeNetworks::distance_there(const LatencyInput& input) const { return distance_within(input, there(input)); }
 
 double AlikeNetworks::factor(const LatencyInput& input) const {
   if (points_.empty() || !input.device.is_gpu) return 1;
   const Signature asked = signature_of(input);
-  const auto there = there_.find(concat(input.device.name, "|", input.kernels.runtime));
-  const auto [first, end] = there == there_.end() ? std::pair<std::size_t, std::size_t>{0, 0} : there->second;
+  const auto [first, end] = there(input);
   double off = 0;
   double count = shrinkage_;
   double rest = 0;

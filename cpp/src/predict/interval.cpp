@@ -35,11 +35,23 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+using Arithmetics = std::bitset<kNumArithmetics>;
+
 std::size_t arithmetic_id(std::string_view name) {
   for (std::size_t id = 0; id < kNumArithmetics; ++id) {
     if (arithmetic_name(static_cast<Arithmetic>(id)) == name) return id;
   }
-  throw CheckpointError(concat("device_arithmetics names an unknown arithmetic '", name, "'"));
+  throw CheckpointError(concat("evidence names an unknown arithmetic '", name, "'"));
+}
+
+// By device.
+std::map<std::string, Arithmetics, std::less<>> arithmetics_of(const Json* entry) {
+  std::map<std::string, Arithmetics, std::less<>> found;
+  if (entry == nullptr) return found;
+  for (const auto& [device, names] : entry->object()) {
+    for (const std::string& name : names_of(names)) found[device].set(arithmetic_id(name));
+  }
+  return found;
 }
 
 bool is_measured(const Evidence& evidence, const Kernel& kernel, const Device& device, const Calibration* calibration) {
@@ -77,7 +89,8 @@ bool is_of_other_devices(const Evidence& evidence, const Kernel& kernel, const D
 }
 
 std::string arithmetics_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
-  std::bitset<kNumArithmetics> found;
+  if (is_measured_alone(evidence, input)) return {};
+  Arithmetics found;
   for (const Kernel& kernel : input.kernels.rows) {
     if (!is_of_other_devices(evidence, kernel, input.device)) continue;
     found.set(static_cast<std::size_t>(executed_arithmetic(kernel, input.device)));
@@ -114,7 +127,10 @@ std::vector<std::string> notes_of(const Evidence& evidence, const Coverage& cove
     notes.push_back("fitted on GPUs: of CPUs only what kernels and launches take longer there on average is known");
   }
   if (!coverage.whole_device) {
-    notes.push_back(concat("partition ", input.partition.name, ": only whole devices were measured"));
+    notes.push_back(evidence.part_rows == 0
+                        ? concat("partition ", input.partition.name, ": only whole devices were measured")
+                        : concat("partition ", input.partition.name, ": ", evidence.part_rows,
+                                 " calls on parts of devices were measured, too few to tell how far off they are"));
   }
   if (!coverage.runtime_measured) notes.push_back(concat("runtime ", input.kernels.runtime, " was not measured"));
   if (!input.unmeasured_version.empty()) {
@@ -162,15 +178,11 @@ Evidence read_evidence(const Checkpoint& checkpoint) {
     }
   }
   evidence.precisions = names_of(found.at("precisions"));
-  if (const Json* devices = found.find("device_arithmetics")) {
-    for (const auto& [device, names] : devices->object()) {
-      for (const std::string& name : names_of(names)) {
-        evidence.device_arithmetics[device].set(arithmetic_id(name));
-      }
-    }
-  }
+  evidence.device_arithmetics = arithmetics_of(found.find("device_arithmetics"));
+  evidence.operator_arithmetics = arithmetics_of(found.find("operator_arithmetics"));
   evidence.smallest_batch = found.at("smallest_batch").integer();
   evidence.largest_batch = found.at("largest_batch").integer();
+  if (const Json* parts = found.find("part_rows")) evidence.part_rows = parts->integer();
   const Json& rows = found.at("rows");
   for (std::size_t kind = 0; kind < kNumCostKinds; ++kind) {
     const Json* of_kind = rows.find(cost_kind_name(static_cast<CostKind>(kind)));
@@ -220,7 +232,7 @@ ChosenVersion choose_version(const Evidence& evidence, std::string_view runtime,
 
 Coverage coverage(const Evidence& evidence, const LatencyInput& input, const Calibration* calibration) {
   Coverage result;
-  result.device_measured = contains(evidence.devices, input.device.name);
+  result.device_measured = contains(evidence.devices, input.device.name) || is_measured_alone(evidence, input);
   result.whole_device = input.partition.sm_share >= 1 && input.partition.bandwidth_share >= 1;
   result.runtime_measured = contains(evidence.runtimes, input.kernels.runtime);
   result.version_measured = is_version_measured(evidence, input);
@@ -260,7 +272,8 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
     conformal = terms.cpu;  // what hosts and machines differ by is in it
     log_bias = 0;           // the CPUs' factors hold it
   } else {
-    const std::optional<double> lone = lone_operator_width(evidence, input);
+    const Kernel* alone = lone_kernel(input);
+    const std::optional<double> lone = alone == nullptr ? std::nullopt : lone_width(evidence, *alone);
     const auto own = [&](bool as_known) {
       const double of_network =
           (as_known ? terms.known_device : terms.unknown_device) * relative_width(evidence, input, as_known);
@@ -272,13 +285,14 @@ LatencyInterval latency_interval(const Evidence& evidence, const Coverage& cover
   }
   if (!kernels_calibrated && !coverage.runtime_measured) variance += terms.runtime_sd * terms.runtime_sd;
   if (output.latency_s > 0) {
+    const bool tells_elsewhere = !kernels_calibrated && !is_measured_alone(evidence, input);
     double unmeasured_s = 0;
     double elsewhere_s = 0;
     for (std::size_t k = 0; k < input.kernels.rows.size(); ++k) {
       const Kernel& kernel = input.kernels.rows[k];
       if (!is_measured(evidence, kernel, input.device, calibration)) {
         unmeasured_s += output.kernel_s.at(k);
-      } else if (!kernels_calibrated && is_of_other_devices(evidence, kernel, input.device)) {
+      } else if (tells_elsewhere && is_of_other_devices(evidence, kernel, input.device)) {
         elsewhere_s += output.kernel_s.at(k);
       }
     }

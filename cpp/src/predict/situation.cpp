@@ -7,6 +7,7 @@
 #include "latpred/error.h"
 #include "latpred/json.h"
 #include "latpred/text.h"
+#include "units.h"
 
 namespace latpred {
 namespace {
@@ -114,11 +115,14 @@ void read_situation(const Checkpoint& checkpoint, Evidence& evidence) {
   }
 }
 
-double novelty(const Evidence& evidence, const LatencyInput& input) {
-  return std::min(evidence.alike.distance(input) / kFarNetwork, 1.0);
+double novelty(const Evidence& evidence, const LatencyInput& input, bool is_known) {
+  const auto newness = [](double distance) { return std::min(distance / kFarNetwork, 1.0); };
+  const double anywhere = newness(evidence.alike.distance(input));
+  if (!is_known) return anywhere;
+  return std::max(anywhere, family_scarcity(evidence, input) * newness(evidence.alike.distance_there(input)));
 }
 
-std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input) {
+const Kernel* lone_kernel(const LatencyInput& input) {
   const std::vector<Kernel>& kernels = input.kernels.rows;
   const auto roofline_s = [&](std::size_t k) { return input.features.physics.at(k).roofline_s; };
   double total_s = 0;
@@ -127,9 +131,20 @@ std::optional<double> lone_operator_width(const Evidence& evidence, const Latenc
     total_s += roofline_s(k) * static_cast<double>(kernels[k].repeat);
     if (roofline_s(k) > roofline_s(longest)) longest = k;
   }
-  if (kernels.empty() || total_s <= 0 || roofline_s(longest) < kLoneShare * total_s) return std::nullopt;
-  const double width = evidence.situation.operators.at(static_cast<std::size_t>(kernels[longest].kind));
+  if (kernels.empty() || total_s <= 0 || roofline_s(longest) < kLoneShare * total_s) return nullptr;
+  return &kernels[longest];
+}
+
+std::optional<double> lone_width(const Evidence& evidence, const Kernel& kernel) {
+  const double width = evidence.situation.operators.at(static_cast<std::size_t>(kernel.kind));
   return width > 0 ? std::optional(width) : std::nullopt;
+}
+
+bool is_measured_alone(const Evidence& evidence, const LatencyInput& input) {
+  const auto of_device = evidence.operator_arithmetics.find(input.device.name);
+  if (of_device == evidence.operator_arithmetics.end()) return false;
+  const Kernel* lone = lone_kernel(input);
+  return lone != nullptr && of_device->second.test(static_cast<std::size_t>(executed_arithmetic(*lone, input.device)));
 }
 
 bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
@@ -144,7 +159,7 @@ bool is_version_measured(const Evidence& evidence, const LatencyInput& input) {
 
 double relative_width(const Evidence& evidence, const LatencyInput& input, bool is_known) {
   const SituationTerms& terms = evidence.situation;
-  const double newness = terms.tells_new_networks() ? novelty(evidence, input) : 0;
+  const double newness = terms.tells_new_networks() ? novelty(evidence, input, is_known) : 0;
   const double scarcity = is_known ? family_scarcity(evidence, input) : 0;  // the device's own terms say the rest
   const double of_network =
       terms.near_network * std::pow(terms.new_network, newness) * std::pow(terms.few_families, scarcity);

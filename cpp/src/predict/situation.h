@@ -10,12 +10,19 @@ namespace latpred {
 // narrow what it must widen.
 void read_situation(const Checkpoint& checkpoint, Evidence& evidence);
 
-// How unlike the nearest measured network this is: 0 at one of these, 1 at a distance where that stops to matter.
-[[nodiscard]] double novelty(const Evidence& evidence, const LatencyInput& input);
+// How unlike the nearest measured network this is: 0 at one of these, 1 at a distance where that stops to matter. On a
+// device where few families were measured (`is_known`: some were) it is as new as it is there, as far as they are few.
+[[nodiscard]] double novelty(const Evidence& evidence, const LatencyInput& input, bool is_known);
 
-// The half-width of the kernel that stands alone, with so large a share of the roofline that no other kernel's error
-// evens its own out. None: there is no such kernel, or its kind was not measured by itself.
-[[nodiscard]] std::optional<double> lone_operator_width(const Evidence& evidence, const LatencyInput& input);
+// The kernel that stands alone, with so large a share of the roofline that no other kernel's error evens its own out;
+// null: there is none.
+[[nodiscard]] const Kernel* lone_kernel(const LatencyInput& input);
+
+// The half-width of `kernel` where it stands alone. None: no operator of its kind was measured by itself.
+[[nodiscard]] std::optional<double> lone_width(const Evidence& evidence, const Kernel& kernel);
+
+// Whether the device ran single operators in the arithmetic of the kernel that stands alone.
+[[nodiscard]] bool is_measured_alone(const Evidence& evidence, const LatencyInput& input);
 
 // Whether the device's versions of the runtime were told apart and the one that is asked for is none of them.
 [[nodiscard]] bool is_version_of_other_devices(const Evidence& evidence, const LatencyInput& input);

@@ -31,6 +31,7 @@ ARRAY = "alike_networks"  # [kinds + 3, P]: a signature, how many calls are near
 WIDTH = 0.06  # chosen, with the next three, on recipes of known families and families left out
 SHRINKAGE = 5.0  # calls that were off by nothing, beside those of all devices
 SHRINKAGE_THERE = 0.5  # beside those on the device by the runtime
+LARGEST_DISTANCE = np.sqrt(2)  # between two signatures
 LARGEST_OFF = 0.5  # one call says no more, on the log scale
 RADIUS = 0.05  # calls nearer than this to another on the same device are one point
 DIGITS = 2  # of a stored signature
@@ -62,26 +63,36 @@ class AlikeNetworks:
 
     def log_factor(self, asked: np.ndarray, where: np.ndarray) -> np.ndarray:
         """[N] of signatures `asked` [N, kinds] on the devices and runtimes `where` [N]."""
-        found = np.zeros(len(asked))
-        ends = np.cumsum(list(self.points_of.values()))
-        first = dict(zip(self.points_of, ends - list(self.points_of.values()), strict=True))
+        found, points_there = np.zeros(len(asked)), self._points_there()
         for place in np.unique(where):
             rows = np.flatnonzero(where == place)
             networks, which = np.unique(asked[rows], axis=0, return_inverse=True)  # most were timed at several batches
             near = _nearness(networks, self.points)
             factor = _drawn(near, self.off, self.count, SHRINKAGE)
-            if place in first:
-                there = slice(first[place], first[place] + self.points_of[place])
+            if place in points_there:
+                there = points_there[place]
                 factor += _drawn(near[:, there], self.rest[there], self.count[there], SHRINKAGE_THERE)
             found[rows] = factor[which.ravel()]
         return found
 
     def distance(self, asked: np.ndarray) -> np.ndarray:
         """[N] of signatures `asked` [N, kinds] to the nearest measured one."""
-        from scipy.spatial import cKDTree
+        return _distance(asked, self.points)
 
-        found, _ = cKDTree(self.points).query(asked)
-        return np.asarray(found)
+    def distance_there(self, asked: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """[N] of signatures `asked` [N, kinds] to the nearest one on the devices and runtimes `where` [N]."""
+        found, points_there = np.full(len(asked), LARGEST_DISTANCE), self._points_there()
+        for place in set(where) & set(points_there):
+            rows = where == place
+            found[rows] = _distance(asked[rows], self.points[points_there[place]])
+        return found
+
+    def _points_there(self) -> dict[str, slice]:
+        ends = np.cumsum(list(self.points_of.values()))
+        return {
+            place: slice(int(end - count), int(end))
+            for (place, count), end in zip(self.points_of.items(), ends, strict=True)
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What the checkpoint stores."""
@@ -104,6 +115,14 @@ def read(manifest: dict[str, Any], array: np.ndarray) -> AlikeNetworks:
     points, (count, off, rest) = array[: len(KINDS)].T, array[len(KINDS) :]
     places_of = {entry["place"]: entry["points"] for entry in manifest[ARRAY]["places"]}
     return AlikeNetworks(places_of, points, count, off, rest)
+
+
+def _distance(asked: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """[n] to the nearest of `points` [P, kinds]."""
+    from scipy.spatial import cKDTree
+
+    found, _ = cKDTree(points).query(asked)
+    return np.asarray(np.minimum(found, LARGEST_DISTANCE))
 
 
 def _nearness(asked: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # The situations whose names files begin with.
-FAMILIES, KNOWN, VERSION, CHIP = ("fold", "family"), "known", "version", "chip"
+FAMILIES, KNOWN, VERSION, CHIP = ("fold", situation.SPACE), "known", "version", "chip"
 UNTRIED = "test"  # families that no choice looks at
 OF_CHIPS = (CHIP, "network")  # left out whole, or but for their operators
 BLOCK = "block"
@@ -38,6 +38,7 @@ SITUATIONS = {
     "block": "blocks of operators left out",
     "test": "families of the test part",
 }
+SHARE_BY_ANALOGY = 0.1  # of the roofline, from which on rows tell what analogies are off
 SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
 EAGER = "eager"
 # A table shows its host by this many rows that mostly wait for it; elsewhere the fitted effect means nothing.
@@ -50,10 +51,11 @@ def is_judged(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(is_clear_of_floor(rows) & (is_operator == (rows.situation == BLOCK)))
 
 
-def is_on_known_device(rows: pd.DataFrame) -> np.ndarray:
-    """[N] of rows left out: the only version that was measured on a device is left out with the device."""
-    is_of_version = (rows.situation == VERSION) & (rows.families == 0)
-    return np.asarray(~rows.situation.isin(OF_CHIPS) & ~is_of_version)
+def is_of_measured_kinds(rows: pd.DataFrame) -> np.ndarray:
+    """[N] of rows left out: what other terms widen, a runtime or kinds of kernels that the fit knows by analogy alone,
+    says nothing about the rest."""
+    by_analogy = np.maximum(rows.analogy_share, rows.elsewhere_share)
+    return np.asarray(rows.is_runtime_measured & (by_analogy < SHARE_BY_ANALOGY))
 
 
 def residuals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -88,8 +90,8 @@ class Intervals:
     operators: Mapping[str, Term] = dataclasses.field(default_factory=dict)  # by kind, of a kernel that stands alone
     untried_source: str = "no families that no choice looked at"
 
-    def half_width(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
-        """[N] on the log scale, of kinds and runtimes that were measured; `rows` have the column waiting."""
+    def half_width(self, rows: pd.DataFrame) -> np.ndarray:
+        """[N] on the log scale; `rows` have the columns of evidence.py and waiting."""
         value = {name: term.value for name, term in self.terms.items()}
         alone = {kind: term.value for kind, term in self.operators.items()}
 
@@ -100,9 +102,13 @@ class Intervals:
             return np.maximum(width, NORMAL_80 * SMALLEST_SPREAD)
 
         of_device = np.hypot(own(False), NORMAL_80 * value["device_sd"])
-        if is_known:  # a device of few measured networks is no worse known than one of none
-            of_device = np.minimum(of_device, own(True))
-        return np.asarray(np.sqrt(of_device**2 + NORMAL_80**2 * value["host_sd"] ** 2 * rows.waiting.to_numpy()))
+        # A device of few measured networks is no worse known than one of none.
+        of_device = np.where(rows.is_device_measured, np.minimum(of_device, own(True)), of_device)
+        variance = (value["kind_sd"] * rows.analogy_share) ** 2 + (value["device_sd"] * rows.elsewhere_share) ** 2
+        variance += value["host_sd"] ** 2 * rows.waiting + np.where(
+            rows.is_runtime_measured, 0, value["runtime_sd"] ** 2
+        )
+        return np.asarray(np.sqrt(of_device**2 + NORMAL_80**2 * variance))
 
     def __str__(self) -> str:
         entries = self.manifest()
@@ -153,6 +159,8 @@ def _measured_devices(rows: pd.DataFrame, kept: Mapping[str, Term]) -> Intervals
     left out, since a request does not say its own."""
     is_known = ~rows.situation.isin(FAMILIES).to_numpy()
     of_new = rows[~is_known]
+    if of_new.empty:
+        return Intervals(dict(kept))
     weights = equal_weights(of_new.family.to_numpy())
     bias = weighted_quantile(of_new.log_ratio.to_numpy(), weights, 0.5)
     off = _off(rows, bias, kept["host_sd"].value)
@@ -222,12 +230,13 @@ def intervals_of(rows: pd.DataFrame, of_sources: Sequence[float], kept: Mapping[
     terms = dict(kept)
     if len(of_sources) > 1:
         terms |= host_terms(of_sources)
-    of_families = rows.situation.isin((*FAMILIES, KNOWN, VERSION))
-    found = _measured_devices(rows[of_families & is_on_known_device(rows)], terms)
-    untried = rows[rows.situation == UNTRIED]
+    blocks, rows = rows[rows.situation == BLOCK], rows[is_of_measured_kinds(rows)]
+    on_measured = rows[rows.is_device_measured]
+    found = _measured_devices(on_measured[on_measured.situation.isin((*FAMILIES, KNOWN, VERSION))], terms)
+    untried = on_measured[on_measured.situation == UNTRIED]
     if len(untried) >= MIN_LEFT_OUT:
         found = _with_untried_families(found, untried)
-    found = dataclasses.replace(found, operators=_of_operators(rows[rows.situation == BLOCK], found.terms))
+    found = dataclasses.replace(found, operators=_of_operators(blocks, found.terms))
     chips = rows[rows.situation == CHIP]
     return _with_unknown_devices(found, chips) if (chips.what.value_counts() >= MIN_LEFT_OUT).any() else found
 
@@ -256,7 +265,16 @@ def read_rows(work: Path) -> pd.DataFrame:
             "make them"
         )
     rows = pd.concat(tables, ignore_index=True)
-    needed = ("host_s", "distance", "families", "is_other_version", "lone_kind")
+    needed = (
+        "host_s",
+        "distance",
+        "distance_there",
+        "families",
+        "is_device_measured",
+        "is_other_version",
+        "analogy_share",
+        "lone_kind",
+    )
     missing = [name for name in needed if name not in rows or rows[name].isna().any()]
     if missing:
         raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latpred import _core, _torch
-from latpred.fitting import alike_networks, checkpoint, fit_inputs, host_calls, situation, versions
+from latpred.fitting import alike_networks, checkpoint, fit_inputs, host_calls, versions
 from latpred.fitting.alike_networks import AlikeNetworks
+from latpred.fitting.evidence import Evidence
 from latpred.fitting.fit_inputs import Effects
-from latpred.fitting.kernel_terms import COLUMNS, KINDS, KernelTable
-from latpred.fitting.measurements import ARITHMETICS, is_clear_of_floor
+from latpred.fitting.kernel_terms import COLUMNS, KernelTable
 from latpred.fitting.split import CHIPS, OTHER_BOARDS
 
 if TYPE_CHECKING:
@@ -214,74 +214,16 @@ def fit(table: KernelTable, seeds: Sequence[int] = (0,), done: Done | None = Non
     return KernelResidual(members, effects).with_alike_networks(table)
 
 
-# A kind counts as measured by a row in which it takes this share of the roofline: less teaches nothing about it.
-SHARE_THAT_TEACHES = checkpoint.SHARE_THAT_TEACHES
-ROWS_THAT_TEACH = 10  # a kind that fewer rows show stays one by analogy
-GENERAL_UNITS = 0  # among the units of a kernel: those of no product
-# Timings of networks from which on a device counts as measured: calibration settles with 5 to 10 of one machine.
-NETWORKS_THAT_MEASURE = 20
-
-
-def _rows_by_kind(table: KernelTable) -> dict[str, dict[str, int]]:
-    arithmetic = table.inputs[:, [COLUMNS.index(f"arithmetic_{name}") for name in ARITHMETICS]].argmax(axis=1)
-    cells = len(KINDS) * len(ARITHMETICS)
-    cell = (table.input_kind() * len(ARITHMETICS) + arithmetic)[table.input]
-    shares = np.bincount(table.call() * cells + cell, table.roofline_s(), table.size * cells).reshape(table.size, cells)
-    counts = (shares >= SHARE_THAT_TEACHES * shares.sum(axis=1, keepdims=True)).sum(axis=0)
-    counts = np.where(shares.sum(axis=0) > 0, counts, 0).reshape(len(KINDS), len(ARITHMETICS))
-    return {
-        kind: {name: int(count) for name, count in zip(ARITHMETICS, row, strict=True) if count >= ROWS_THAT_TEACH}
-        for kind, row in zip(KINDS, counts, strict=True)
-        if row.max() >= ROWS_THAT_TEACH
-    }
-
-
-def _measured_devices(rows: pd.DataFrame) -> list[str]:
-    """Devices that whole networks were timed on: operators alone do not show what a network takes there."""
-    networks = rows[~rows.recipe.str.startswith(checkpoint.OPERATOR_RECIPES)]
-    counts = networks.device.value_counts()
-    return sorted(counts.index[counts >= NETWORKS_THAT_MEASURE])
-
-
-def _arithmetics_by_device(table: KernelTable) -> dict[str, list[str]]:
-    """Those of the products of whole networks, where they are enough to teach, on each device."""
-    arithmetic = table.inputs[:, [COLUMNS.index(f"arithmetic_{name}") for name in ARITHMETICS]].argmax(axis=1)
-    cell = arithmetic[table.input]
-    cells = len(ARITHMETICS)
-    roofline_s = np.where(table.term("units") == GENERAL_UNITS, 0.0, table.roofline_s())
-    shares = np.bincount(table.call() * cells + cell, roofline_s, table.size * cells).reshape(table.size, cells)
-    whole_s = np.bincount(table.call(), table.roofline_s(), table.size)
-    is_network = ~np.asarray(table.rows.recipe.str.startswith(checkpoint.OPERATOR_RECIPES))
-    teaches = (shares >= SHARE_THAT_TEACHES * whole_s[:, None]) & is_network[:, None]
-    found = {}
-    for device, where in table.rows.groupby("device").indices.items():
-        counts = teaches[where].sum(axis=0)
-        found[str(device)] = [name for name, count in zip(ARITHMETICS, counts, strict=True) if count >= ROWS_THAT_TEACH]
-    return {device: names for device, names in found.items() if names}
-
-
 def make_manifest(fitted: KernelResidual, table: KernelTable, intervals: dict[str, Any]) -> dict[str, Any]:
     """Everything that the predictor's answers can be judged by; `table` is what it was fitted on, `intervals` the
     entries about these."""
     rows = table.rows
-    clear = table.select(is_clear_of_floor(rows))
     return {
         **_core.checkpoint_format(),
         "predictor": NAME,
         **fitted.manifest(),
         "default_versions": fitted.default_versions(rows),
-        "evidence": {
-            "is_fitted": True,
-            "devices": _measured_devices(clear.rows),
-            "runtimes": sorted(set(clear.rows.runtime)),
-            "versions": versions.told_apart(clear.rows),
-            "device_versions": versions.by_device(clear.rows),
-            "precisions": sorted(set(clear.rows.precision)),
-            "device_arithmetics": _arithmetics_by_device(clear),
-            **checkpoint.measured_batches(clear.rows),
-            "rows": _rows_by_kind(clear),
-            "families": situation.measured_families(clear.rows),
-        },
+        "evidence": Evidence.of(table).manifest(),
         **intervals,
         "sources": sorted(
             f"{source} ({licence})" for source, licence in set(zip(rows.source, rows.licence, strict=True))

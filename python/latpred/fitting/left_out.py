@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from latpred.fitting import fit_inputs, kernel_residual, processes, thinning
+from latpred.fitting.evidence import Evidence
 from latpred.fitting.kernel_terms import KernelTable, lower
 from latpred.fitting.measurements import is_latency
-from latpred.fitting.situation import described
 from latpred.fitting.split import FOLDS, TEST
 from latpred.writing import replacing
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
 
 # What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
-ANSWERS = "pred, host_s, distance, families, is_other_version, lone_kind"
+ANSWERS = (
+    "pred, host_s, distance, distance_there, families, is_device_measured, is_runtime_measured, is_other_version, "
+    "analogy_share, elsewhere_share, lone_kind"
+)
 
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
 CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
@@ -156,7 +159,7 @@ def fit(folder: Path, work: Path, situation: str, part: str, seed: int, changes:
     latency_s, host_s = fitted.answer(test)
     known = fitted.alike
     assert known is not None
-    answers = test.rows.assign(pred=latency_s, host_s=host_s, **described(training, known, test))
+    answers = test.rows.assign(pred=latency_s, host_s=host_s, **Evidence.of(training).described(test, known))
     write(part_file(work, "rows", situation, part, seed), answers.drop(columns="protocol", errors="ignore"))
     return f"{situation} {part}, seed {seed}"
 

@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latpred.fitting import alike_networks, versions
-from latpred.fitting.checkpoint import OPERATOR_RECIPES
 from latpred.fitting.evaluate import COVERAGE, equal_weights, weighted_quantile
-from latpred.fitting.kernel_terms import KINDS, KernelTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from latpred.fitting.alike_networks import AlikeNetworks
+    from latpred.fitting.kernel_terms import KernelTable
 
 # Two networks are at most sqrt(2) apart (alike_networks.py). Those of families left out are mostly 0.1 to 0.4 from the
 # nearest measured one, those of known families below 0.08; residuals grow with the distance and no further beyond this.
@@ -49,6 +46,7 @@ SHRINKING_FAMILIES = 4
 MIN_FAMILIES = 10
 NEW = 0.5  # the novelty from which on networks show what a table's factor is for new ones
 BASE_RUNTIME = "eager"  # measured on most devices: the others are beside it
+SPACE = "family"  # the situation of search spaces left out
 NO_WIDTH = 0.01  # below it a width of a runtime is not told from none
 
 # A kernel with this share of the roofline stands alone: its errors have nothing to even out with.
@@ -60,58 +58,38 @@ _SHRINKAGE = 5e-4
 _SMALLEST_NOVELTY = 0.01  # no factor helps a network that was measured
 
 
-def lone_kinds(table: KernelTable) -> np.ndarray:
-    """[N] the kind of the kernel that stands alone in each call, "" where none does."""
+def lone_kernels(table: KernelTable) -> np.ndarray:
+    """[N] the place of the kernel that stands alone in each call, -1 where none does."""
     call, roofline_s = table.call(), table.roofline_s()
     is_lone = roofline_s / table.count >= LONE_SHARE * np.bincount(call, roofline_s, table.size)[call]
-    found = np.full(table.size, "", dtype=object)
-    found[call[is_lone]] = np.asarray(KINDS, dtype=object)[table.input_kind()[table.input[is_lone]]]
+    found = np.full(table.size, -1)
+    found[call[is_lone]] = np.flatnonzero(is_lone)
     return found
-
-
-def measured_families(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """For each device and runtime how many families of whole networks `rows` have."""
-    networks = rows[~rows.recipe.str.startswith(OPERATOR_RECIPES)]
-    found: dict[str, dict[str, int]] = {}
-    for (device, runtime), count in networks.groupby(["device", "runtime"]).family.nunique().items():
-        found.setdefault(device, {})[runtime] = int(count)
-    return found
-
-
-def described(training: KernelTable, known: AlikeNetworks, test: KernelTable) -> dict[str, np.ndarray]:
-    """Columns that rows left out need: how new they are to a fit on `training`, which has `known` networks, how much it
-    saw of their table, whether their runtime runs by another version than it saw on their device or than they say, and
-    which kernel stands alone in them."""
-    families = measured_families(training.rows)
-    keys = zip(test.rows.device, test.rows.runtime, strict=True)
-    return {
-        "distance": known.distance(alike_networks.signatures(test)),
-        "families": np.array([families.get(device, {}).get(runtime, 0) for device, runtime in keys]),
-        "is_other_version": versions.are_others(test.rows, training.rows),
-        "lone_kind": lone_kinds(test),
-    }
 
 
 def _octaves(larger: np.ndarray, smaller: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(0.0, np.log2(larger / smaller)))
 
 
-def novelty(rows: pd.DataFrame) -> np.ndarray:
-    """[N] 1 of a network that is like none of the measured ones."""
-    return np.asarray(np.minimum(rows.distance.to_numpy(dtype=float) / FAR_NETWORK, 1))
+def _scarcity(rows: pd.DataFrame) -> np.ndarray:
+    """[N] of families measured on the device by the runtime: 1 of one and of none."""
+    families = np.maximum(rows.families.to_numpy(dtype=float), 1)
+    return np.asarray(_octaves(np.asarray(float(MANY_FAMILIES)), families) / np.log2(MANY_FAMILIES))
+
+
+def novelty(rows: pd.DataFrame, is_known: bool) -> np.ndarray:
+    """[N] 1 of a network that is like none of the measured ones. On a measured device with few families it is as new as
+    it is there, as far as they are few: what other devices took says less about it."""
+    anywhere, there = (
+        np.minimum(rows[column].to_numpy(dtype=float) / FAR_NETWORK, 1) for column in ("distance", "distance_there")
+    )
+    return np.asarray(np.maximum(anywhere, _scarcity(rows) * there) if is_known else anywhere)
 
 
 def exponents(rows: pd.DataFrame, is_known: bool) -> np.ndarray:
     """[N, 3] ones, novelty, scarcity of families."""
-    scarcity = np.log(MANY_FAMILIES / np.maximum(rows.families.to_numpy(dtype=float), 1)) / np.log(MANY_FAMILIES)
-    return np.stack(
-        [
-            np.ones(len(rows)),
-            novelty(rows),
-            np.maximum(scarcity, 0) if is_known else np.zeros(len(rows)),
-        ],
-        axis=1,
-    )
+    scarcity = _scarcity(rows) if is_known else np.zeros(len(rows))
+    return np.stack([np.ones(len(rows)), novelty(rows, is_known), scarcity], axis=1)
 
 
 def smallness(rows: pd.DataFrame) -> np.ndarray:
@@ -138,7 +116,7 @@ class Law:
         """[N] the factor of each row's table."""
         keys = list(zip(rows.device, rows.runtime, strict=True))
         of_new = np.array([self.new_tables.get(key, 1.0) for key in keys])
-        return np.asarray([self.tables.get(key, 1.0) for key in keys] * of_new ** novelty(rows))
+        return np.asarray([self.tables.get(key, 1.0) for key in keys] * of_new ** novelty(rows, is_known=True))
 
     def relative(self, rows: pd.DataFrame, is_known: bool) -> np.ndarray:
         """[N] of `rows`, on devices that were measured or not."""
@@ -146,7 +124,7 @@ class Law:
         of_network = np.exp(exponents(rows, is_known) @ logarithms)
         of_runtime = rows.runtime.map(self.runtimes).fillna(0.0).to_numpy(dtype=float) * self.small ** smallness(rows)
         width = np.sqrt(of_network**2 + of_runtime**2 + np.where(rows.is_other_version, self.other_version, 0) ** 2)
-        width = width * self.untried ** novelty(rows)
+        width = width * self.untried ** novelty(rows, is_known)
         return np.asarray(width * self.of_table(rows) if is_known else width)
 
     def scaled(self, factor: float) -> Law:
@@ -165,10 +143,14 @@ def _bands(batch: pd.Series) -> np.ndarray:
 
 
 def units(rows: pd.DataFrame) -> np.ndarray:
-    """[N] weights: every family in a table and band of batches alike, in each situation."""
+    """[N] weights: every family in a table and band of batches alike, in each situation; of search spaces every one
+    alike, or the one with the most tables would speak for all."""
     table = rows.device + "|" + rows.runtime + "|" + rows.family
     unit = table + "|" + _bands(rows.batch).astype(str) + "|" + rows.situation
-    return np.asarray(1 / unit.map(unit.value_counts()))
+    weights = 1 / unit.map(unit.value_counts())
+    of_spaces = weights[rows.situation == SPACE]
+    of_space = of_spaces.groupby(rows.family).sum()
+    return np.asarray(weights.mul((of_space.mean() / rows.family.map(of_space)).where(rows.situation == SPACE, 1.0)))
 
 
 def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law:
@@ -222,7 +204,7 @@ def of_untried(rows: pd.DataFrame, off: np.ndarray, law: Law) -> float:
     """The factor with which `law`, which has none, holds what `rows` of families that no choice looked at are `off`
     [N]: 1 or more, every family alike."""
     ratio = off / law.relative(rows, is_known=True)
-    needed = np.maximum(ratio, 1) ** (1 / np.maximum(novelty(rows), _SMALLEST_NOVELTY))
+    needed = np.maximum(ratio, 1) ** (1 / np.maximum(novelty(rows, is_known=True), _SMALLEST_NOVELTY))
     return weighted_quantile(needed, equal_weights(rows.family.to_numpy()), COVERAGE)
 
 
@@ -244,7 +226,7 @@ def fit_law(rows: pd.DataFrame, off: np.ndarray) -> Law:
     weights = units(rows)
     law = _fit_widths(rows, off, weights)
     law = law.scaled(weighted_quantile(off / law.relative(rows, is_known=True), weights, COVERAGE))
-    ratio, is_new = off / law.relative(rows, is_known=True), novelty(rows) >= NEW
+    ratio, is_new = off / law.relative(rows, is_known=True), novelty(rows, is_known=True) >= NEW
     known, new = (_of_tables(rows[part], ratio[part], weights[part]) for part in (~is_new, is_new))
     new_tables = {key: new[key] / known[key] for key in known if key in new}
     return dataclasses.replace(law, tables=new | known, new_tables=new_tables)
