@@ -158,9 +158,8 @@ def _groups(rows: pd.DataFrame, situation: str) -> Iterator[tuple[str, pd.DataFr
             yield from ((f"{what}: {device}, {runtime}", table) for (device, runtime), table in tables)
         yield ALL, rows
         return
-    is_measured = rows.is_device_measured.astype(bool)
-    yield from _groups_of_measured_devices(rows[is_measured], situation)
-    others = rows[~is_measured]
+    yield from _groups_of_measured_devices(rows[rows.is_device_measured], situation)
+    others = rows[~rows.is_device_measured]
     if situation in BY_PART:  # with a search space, or the only version of a device, the device is left out too
         yield from ((f"{what}, {NOT_MEASURED}", part) for what, part in others.groupby("what"))
         return

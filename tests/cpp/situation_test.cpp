@@ -202,6 +202,7 @@ TEST(Situation, AKernelThatStandsAloneHasTheWidthOfItsKind) {
   EXPECT_EQ(width(0.85, 0.15), std::nullopt);
   EXPECT_EQ(width(0, 1), std::nullopt);  // unary operators were not measured alone
   EXPECT_EQ(width(0, 0), std::nullopt);
+  EXPECT_EQ(lone_width(evidence_with({}), asked.kernels.rows[0]), std::nullopt);
 
   ASSERT_EQ(width(1, 0.01), 0.4);
   Coverage covered = coverage(evidence, asked.input());

@@ -56,6 +56,8 @@ struct SituationTerms {
 
 // What a predictor was fitted on.
 struct Evidence {
+  using Arithmetics = std::map<std::string, std::bitset<kNumArithmetics>, std::less<>>;  // by device
+
   std::string predictor;
   bool is_fitted = false;  // false: physics alone
   std::vector<std::string> devices;
@@ -67,9 +69,9 @@ struct Evidence {
   std::vector<std::string> precisions;
   // Arithmetics of products in the networks measured on a device, where it is said: others had their efficiency there
   // by analogy to other devices.
-  std::map<std::string, std::bitset<kNumArithmetics>, std::less<>> device_arithmetics;
+  Arithmetics device_arithmetics;
   // Those in which single operators were measured on a device, where any were.
-  std::map<std::string, std::bitset<kNumArithmetics>, std::less<>> operator_arithmetics;
+  Arithmetics operator_arithmetics;
   std::int64_t part_rows = 0;  // measured calls on parts of devices
   std::int64_t smallest_batch = 0;
   std::int64_t largest_batch = 0;

@@ -35,8 +35,6 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-using Arithmetics = std::bitset<kNumArithmetics>;
-
 std::size_t arithmetic_id(std::string_view name) {
   for (std::size_t id = 0; id < kNumArithmetics; ++id) {
     if (arithmetic_name(static_cast<Arithmetic>(id)) == name) return id;
@@ -44,9 +42,8 @@ std::size_t arithmetic_id(std::string_view name) {
   throw CheckpointError(concat("evidence names an unknown arithmetic '", name, "'"));
 }
 
-// By device.
-std::map<std::string, Arithmetics, std::less<>> arithmetics_of(const Json* entry) {
-  std::map<std::string, Arithmetics, std::less<>> found;
+Evidence::Arithmetics arithmetics_of(const Json* entry) {
+  Evidence::Arithmetics found;
   if (entry == nullptr) return found;
   for (const auto& [device, names] : entry->object()) {
     for (const std::string& name : names_of(names)) found[device].set(arithmetic_id(name));
@@ -90,7 +87,7 @@ bool is_of_other_devices(const Evidence& evidence, const Kernel& kernel, const D
 
 std::string arithmetics_of_other_devices(const Evidence& evidence, const LatencyInput& input) {
   if (is_measured_alone(evidence, input)) return {};
-  Arithmetics found;
+  std::bitset<kNumArithmetics> found;
   for (const Kernel& kernel : input.kernels.rows) {
     if (!is_of_other_devices(evidence, kernel, input.device)) continue;
     found.set(static_cast<std::size_t>(executed_arithmetic(kernel, input.device)));

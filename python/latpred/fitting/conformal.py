@@ -38,6 +38,20 @@ SITUATIONS = {
     "block": "blocks of operators left out",
     "test": "families of the test part",
 }
+# What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
+ANSWERS = (
+    "pred",
+    "host_s",
+    "distance",
+    "distance_there",
+    "families",
+    "is_device_measured",
+    "is_runtime_measured",
+    "is_other_version",
+    "analogy_share",
+    "elsewhere_share",
+    "lone_kind",
+)
 SHARE_BY_ANALOGY = 0.1  # of the roofline, from which on rows tell what analogies are off
 SMALLEST_SPREAD = 0.018  # kSmallestSpread of predict/spread.h
 EAGER = "eager"
@@ -265,17 +279,7 @@ def read_rows(work: Path) -> pd.DataFrame:
             "make them"
         )
     rows = pd.concat(tables, ignore_index=True)
-    needed = (
-        "host_s",
-        "distance",
-        "distance_there",
-        "families",
-        "is_device_measured",
-        "is_other_version",
-        "analogy_share",
-        "lone_kind",
-    )
-    missing = [name for name in needed if name not in rows or rows[name].isna().any()]
+    missing = [name for name in ANSWERS if name not in rows or rows[name].isna().any()]
     if missing:
         raise ValueError(f"{work}: rows without {' and '.join(missing)}, kept by an older version; take a new folder")
     return rows

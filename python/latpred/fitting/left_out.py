@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from latpred.fitting import fit_inputs, kernel_residual, processes, thinning
+from latpred.fitting.conformal import ANSWERS
 from latpred.fitting.evidence import Evidence
 from latpred.fitting.kernel_terms import KernelTable, lower
 from latpred.fitting.measurements import is_latency
@@ -21,12 +22,6 @@ from latpred.writing import replacing
 
 if TYPE_CHECKING:
     from latpred.datasets.graph_cache import GraphCache
-
-# What an answer says besides its row: changed with the columns, so that older answers are not read as if they had them.
-ANSWERS = (
-    "pred, host_s, distance, distance_there, families, is_device_measured, is_runtime_measured, is_other_version, "
-    "analogy_share, elsewhere_share, lone_kind"
-)
 
 # Chips with whole networks. Those with operators alone are left out by gpu.py.
 CHIPS = ("GA100", "GA102", "AD102", "GB202", "TU102", "GP102", "GV100", "TU104", "GH100")
@@ -112,7 +107,7 @@ def lowered(rows: pd.DataFrame, graphs: GraphCache, work: Path, done: Callable[[
 def keep_apart(work: Path, table: KernelTable, **changes: object) -> None:
     """Refuses a folder that keeps answers of fits on another table, other rows or kernels of another build, or with
     other `changes` to the fit's options."""
-    digest = hashlib.sha256((ANSWERS + "".join(table.rows.id) + repr(sorted(changes.items()))).encode())
+    digest = hashlib.sha256((", ".join(ANSWERS) + "".join(table.rows.id) + repr(sorted(changes.items()))).encode())
     for array in (table.terms, table.inputs, table.input):
         digest.update(np.ascontiguousarray(array).tobytes())
     path = work / "table.sha256"

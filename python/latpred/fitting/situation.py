@@ -148,9 +148,9 @@ def units(rows: pd.DataFrame) -> np.ndarray:
     table = rows.device + "|" + rows.runtime + "|" + rows.family
     unit = table + "|" + _bands(rows.batch).astype(str) + "|" + rows.situation
     weights = 1 / unit.map(unit.value_counts())
-    of_spaces = weights[rows.situation == SPACE]
-    of_space = of_spaces.groupby(rows.family).sum()
-    return np.asarray(weights.mul((of_space.mean() / rows.family.map(of_space)).where(rows.situation == SPACE, 1.0)))
+    is_space = rows.situation == SPACE
+    of_space = weights[is_space].groupby(rows.family).sum()
+    return np.asarray(weights.where(~is_space, weights * (of_space.mean() / rows.family.map(of_space))))
 
 
 def _fit_widths(rows: pd.DataFrame, off: np.ndarray, weights: np.ndarray) -> Law:
